@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types that cross block borders. rtl/README.md says which block makes and which takes each of them.
+package rnic_pkg;
+  // ---------------------------------------------------------------------------------------- context
+  // QP states, as in the descriptors (qp_state).
+  localparam logic [3:0] QPS_RESET = 4'd0;
+  localparam logic [3:0] QPS_INIT = 4'd1;
+  localparam logic [3:0] QPS_RTR = 4'd2;
+  localparam logic [3:0] QPS_RTS = 4'd3;
+  localparam logic [3:0] QPS_SQD = 4'd4;
+  localparam logic [3:0] QPS_SQE = 4'd5;
+  localparam logic [3:0] QPS_ERR = 4'd6;
+
+  // Connection half: written by cmd_unit only.
+  typedef struct packed {
+    logic        exists;         // created and not destroyed
+    logic [3:0]  state;
+    logic [1:0]  qtype;          // 0 RC, 1 UC, 2 UD
+    logic        sq_sig_all;
+    logic [2:0]  mtu;            // 1..5 = 256..4096
+    logic        acc_write;
+    logic        acc_read;
+    logic        acc_atomic;
+    logic [15:0] pd;
+    logic [23:0] dest_qpn;
+    logic [15:0] pkey;
+    logic [15:0] path;
+    logic [31:0] qkey;
+    logic [4:0]  min_rnr_timer;
+    logic [4:0]  timeout;
+    logic [2:0]  retry_cnt;
+    logic [2:0]  rnr_retry;
+    logic [7:0]  max_rd_atomic;
+    logic [7:0]  max_dest_rd;
+    logic [15:0] send_cqn;
+    logic [15:0] recv_cqn;
+    logic [3:0]  log_sq;
+    logic [3:0]  log_rq;
+    logic [63:0] sq_base;
+    logic [63:0] rq_base;
+    logic [19:0] rate;
+    logic [7:0]  err_cause;      // cqe_status that took the QP to ERR
+  } qp_conn_t;
+
+  // Send half: written by sq_engine only.
+  typedef struct packed {
+    logic [23:0] next_psn;
+    logic        in_msg;         // the head WQE of the QP is partly sent
+    logic [31:0] msg_left;       // payload bytes of it not yet sent
+    logic [2:0]  seg;            // data segment in progress
+    logic [31:0] seg_off;        // bytes of that segment already sent
+    logic [63:0] va;             // remote address of the next packet
+    logic [7:0]  pkts;           // packets since the last AckReq
+  } qp_send_t;
+
+  // Acknowledged half: written by rx_completer only.
+  typedef struct packed {
+    logic [23:0] una_psn;        // oldest PSN not acknowledged
+    logic        failed;         // the QP failed: flush everything
+  } qp_ack_t;
+
+  // Receive half: written by rx_responder only.
+  typedef struct packed {
+    logic [23:0] epsn;
+    logic [23:0] msn;
+    logic        nak_sent;       // one NAK or RNR NAK per gap
+    logic        in_write;       // inside a multi-packet WRITE
+    logic        in_send;        // inside a multi-packet SEND
+    logic [63:0] va;             // next byte of the WRITE in progress
+    logic [31:0] left;           // bytes of it still to come
+    logic [31:0] rkey;
+    logic [31:0] dmalen;
+    logic        far;            // some of its payload went to GPU or device memory
+    logic [15:0] rq_cons;        // RQ blocks consumed
+  } qp_recv_t;
+
+  // Orders from cmd_unit to the owner of a context half; the owner applies it to its own memory.
+  localparam logic [2:0] QPI_CLEAR = 3'd0;  // to RESET: forget everything
+  localparam logic [2:0] QPI_RTR = 3'd1;    // psn = first expected
+  localparam logic [2:0] QPI_RTS = 3'd2;    // psn = first to send
+  localparam logic [2:0] QPI_ERR = 3'd3;    // the QP is in ERR now
+  localparam logic [2:0] QPI_KICK = 3'd4;   // state or attributes changed: look again
+  typedef struct packed {
+    logic [2:0]  op;
+    logic [23:0] qpn;
+    logic [23:0] psn;
+  } qp_init_t;
+
+  // A block asks for a QP to fail: to cmd_unit, which writes ERR into the connection half and then
+  // orders QPI_ERR.
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [7:0]  cause;          // cqe_status
+    logic [7:0]  event_type;     // eqe_type to report, 0 = none
+  } qp_fail_t;
+
+  // ------------------------------------------------------------------------------------------- paths
+  typedef struct packed {
+    logic         valid;
+    logic         ipv6;
+    logic         vlan;
+    logic         dei;
+    logic [2:0]   pcp;
+    logic [11:0]  vlan_id;
+    logic [1:0]   ecn;
+    logic [5:0]   dscp;
+    logic [7:0]   ttl;
+    logic [15:0]  sport;
+    logic [19:0]  flow_label;
+    logic [47:0]  dmac;          // first wire byte in [47:40]
+    logic [47:0]  smac;
+    logic [127:0] sip;           // first wire byte in [127:120]; IPv4 in [31:0]
+    logic [127:0] dip;
+  } path_t;
+
+  // -------------------------------------------------------------------------------------- send queue
+  // wqe_fetch_engine, blueflame -> wqe_store -> sq_engine. wqe[511:0] is the first block.
+  typedef struct packed {
+    logic [23:0]   qpn;
+    logic [15:0]   index;        // block index in the ring
+    logic [6:0]    blocks;       // blocks of the ring it covers, 1..64
+    logic [15:0]   next_index;   // block index after it (follows links)
+    logic          bad;          // malformed: sq_engine completes it with status
+    logic [7:0]    status;       // cqe_status if bad
+    logic          sampled;
+    logic          has2;         // the second block is in wqe[1023:512]
+    logic [1023:0] wqe;
+  } wqe_entry_t;
+
+  // What the NIC remembers of a message in flight: sq_engine -> msg_pool -> rx_completer.
+  localparam logic [2:0] MSG_WRITE = 3'd0;
+  localparam logic [2:0] MSG_SEND = 3'd1;
+  localparam logic [2:0] MSG_READ = 3'd2;
+  localparam logic [2:0] MSG_ATOMIC = 3'd3;
+  localparam logic [2:0] MSG_LOCAL = 3'd4;    // completes without the wire (NOP, local invalidate)
+  localparam logic [2:0] MSG_FAILED = 3'd5;   // failed before the wire: status says why
+  typedef struct packed {
+    logic [2:0]  kind;
+    logic        signaled;
+    logic        sampled;
+    logic [15:0] wqe_index;
+    logic [15:0] next_index;     // ring is free up to here when it completes
+    logic [23:0] first_psn;
+    logic [23:0] last_psn;
+    logic [31:0] bytes;
+    logic [7:0]  status;         // MSG_FAILED only
+  } msg_t;
+
+  // --------------------------------------------------------------------------------------- transmit
+  // One packet to build, in front of its payload: sq_engine, resp_engine -> tx_packetizer.
+  typedef struct packed {
+    logic [23:0] qpn;            // local QP, for trace and DETH
+    logic [15:0] wqe_index;
+    logic        sampled;
+    logic        response;       // made by resp_engine
+    logic [15:0] path;
+    logic [7:0]  opcode;
+    logic        se;
+    logic        ack_req;
+    logic        becn;
+    logic [15:0] pkey;
+    logic [23:0] dest_qpn;
+    logic [23:0] psn;
+    logic [12:0] payload_len;    // 0..4096, without pad
+    logic [63:0] va;             // RETH, AtomicETH
+    logic [31:0] rkey;
+    logic [31:0] dmalen;
+    logic [31:0] imm;            // ImmDt or IETH, [31:24] first on the wire
+    logic [7:0]  syndrome;       // AETH
+    logic [23:0] msn;
+    logic [63:0] op0;            // AtomicETH swap/add; AtomicAckETH original
+    logic [63:0] op1;            // AtomicETH compare
+    logic [31:0] qkey;           // DETH
+  } tx_pkt_t;
+
+  // What mac_tx_gen needs with the first beat of a frame.
+  typedef struct packed {
+    logic        raw;            // data already starts with the Ethernet header
+    logic        ipv6;
+    logic        vlan;
+    logic [15:0] tci;            // pcp, dei, vlan_id
+    logic [47:0] dmac;
+    logic [47:0] smac;
+    logic [23:0] qpn;            // trace
+    logic [23:0] psn;            // trace
+    logic        sampled;
+  } tx_eth_t;
+
+  // ---------------------------------------------------------------------------------------- receive
+  // One good RoCEv2 packet: rx_parser -> rx_buffer -> rx_depacketizer -> rx_dispatch.
+  typedef struct packed {
+    logic [7:0]   opcode;
+    logic         se;
+    logic         mig_req;
+    logic [1:0]   pad;
+    logic [15:0]  pkey;
+    logic         fecn;
+    logic         becn;
+    logic [23:0]  dest_qpn;
+    logic         ack_req;
+    logic [23:0]  psn;
+    logic [63:0]  va;            // RETH or AtomicETH
+    logic [31:0]  rkey;
+    logic [31:0]  dmalen;
+    logic [31:0]  imm;           // ImmDt or IETH, [31:24] first on the wire
+    logic [7:0]   syndrome;
+    logic [23:0]  msn;
+    logic [63:0]  op0;           // swap/add; AtomicAckETH original
+    logic [63:0]  op1;           // compare
+    logic [31:0]  qkey;          // DETH
+    logic [23:0]  src_qpn;
+    logic [12:0]  payload_len;   // without pad
+    logic         ipv6;
+    logic [1:0]   ecn;
+    logic [5:0]   dscp;
+    logic [7:0]   ttl;
+    logic [15:0]  sport;
+    logic [127:0] sip;           // as in path_t
+    logic [127:0] dip;
+    logic [6:0]   hdr_len;       // bytes from the Ethernet header to the payload
+  } rx_meta_t;
+
+  // What to do with the payload of one packet, in packet order: rx_responder, rx_completer -> rx_placer.
+  typedef struct packed {
+    logic        write;          // 0: discard payload_len bytes
+    logic [12:0] len;            // payload bytes in the stream
+    logic [63:0] addr;           // IOVA
+    logic [1:0]  target;         // as in the descriptors (dma_target)
+    logic [1:0]  gpu;
+    logic [23:0] qpn;
+    logic [23:0] psn;
+    logic        has_cqe;        // pass cqe on when the payload has been handed to dma_master
+    logic        sampled;
+  } rx_place_t;
+
+  // Completion to write: rx_placer, rx_completer -> cqe_gen.
+  typedef struct packed {
+    logic [15:0] cqn;
+    logic [23:0] qpn;
+    logic [7:0]  opcode;         // cqe_opcode
+    logic [7:0]  status;         // cqe_status
+    logic [15:0] wqe_index;
+    logic [31:0] byte_count;
+    logic [31:0] imm;            // as on the wire read little-endian
+    logic        imm_valid;
+    logic        ipv6;
+    logic        solicited;
+    logic [23:0] src_qpn;
+    logic [7:0]  syndrome;
+    logic        fence;          // wait until GPU and device_memory data are visible
+    logic        sampled;
+  } cqe_req_t;
+
+  // ACK or NAK to send: rx_responder -> resp_engine.
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [23:0] psn;
+    logic [23:0] msn;
+    logic [7:0]  syndrome;
+    logic        ack_req;        // the packet asked for it (or it is a duplicate)
+    logic        urgent;         // NAK, duplicate, last of a message: do not hold back
+    logic        sampled;
+  } ack_req_t;
+
+  // Event to write: cqe_gen, cmd_unit, dma_master -> event_queue.
+  typedef struct packed {
+    logic [7:0]  eqn;
+    logic [7:0]  etype;          // eqe_type
+    logic [7:0]  code;
+    logic [23:0] number;         // QPN or CQN
+  } event_t;
+
+  // -------------------------------------------------------------------------------------------- DMA
+  localparam logic [3:0] RD_WQE = 4'd0;      // wqe_fetch_engine; slot = fetch job
+  localparam logic [3:0] RD_PAYLOAD = 4'd1;  // tx_buffer; slot = TX slot
+  localparam logic [3:0] RD_RQ = 4'd2;       // receive WQEs (next issue)
+  localparam logic [3:0] RD_RESP = 4'd3;     // READ responses (next issue)
+
+  localparam logic [1:0] TGT_HOST = 2'd0;
+  localparam logic [1:0] TGT_GPU = 2'd1;
+  localparam logic [1:0] TGT_DEVICE = 2'd2;
+  localparam logic [1:0] TGT_REFUSED = 2'd3;
+
+  // Read request: up to 4096 bytes from any address; dma_master cuts it into TLPs.
+  typedef struct packed {
+    logic [63:0] addr;
+    logic [12:0] len;            // 1..4096
+    logic [7:0]  slot;           // requester's own tag
+    logic [12:0] dst_off;        // where its first byte goes in the slot
+    logic        first;          // first request of the slot: TLP numbering starts at 0
+    logic [23:0] qpn;
+    logic [15:0] wqe_index;      // trace
+    logic        sampled;
+  } dma_rd_req_t;
+
+  // One beat of read data. Data stands already in the destination's lanes: byte dst_off+i of the slot is in
+  // lane (dst_off + i) mod B, B = DATA_W/8; lanes past B-1 wrap to 0 and belong to the next row.
+  // There is no ready: the requester reserved the space.
+  typedef struct packed {
+    logic [3:0]  client;
+    logic [7:0]  slot;
+    logic [5:0]  tlp;            // number of the TLP in the slot, in destination order
+    logic        tlp_last;       // last beat of that TLP
+    logic [12:0] dst_off;        // slot offset of the first byte of this beat
+    logic [7:0]  cnt;            // bytes in this beat, 0..B (0 only with err)
+    logic        err;            // the TLP failed: its bytes are not valid; tlp_last is set
+    logic [7:0]  status;         // cqe_status if err
+  } dma_rd_rsp_t;
+
+  // Write request; the data stream that follows starts in lane 0 and has exactly len bytes.
+  typedef struct packed {
+    logic [63:0] addr;
+    logic [12:0] len;            // 1..4096
+    logic        relaxed;        // may carry relaxed ordering
+    logic        fence;          // start only when earlier GPU and device_memory writes are visible
+    logic [23:0] qpn;            // whom to fail if it fails
+    logic        is_queue;       // CQE, EQE, MSI-X: never relaxed; a fault is reported for the queue
+    logic [23:0] psn;            // trace
+    logic        sampled;
+  } dma_wr_req_t;
+
+  // A DMA that failed where no requester waits for data: dma_master -> cmd_unit.
+  typedef struct packed {
+    logic        is_queue;
+    logic [23:0] qpn;
+    logic [7:0]  status;         // cqe_status
+  } dma_fault_t;
+
+  // --------------------------------------------------------------------------------- memory regions
+  typedef struct packed {
+    logic [31:0] key;
+    logic [15:0] pd;
+    logic [63:0] va;
+    logic [31:0] len;            // 0: not checked, always ok
+    logic        need_lwrite;
+    logic        need_rwrite;
+    logic        need_rread;
+    logic        need_atomic;
+  } mr_req_t;
+
+  typedef struct packed {
+    logic        ok;
+    logic        refused;        // the region is good but its target is refused (GDR_BAR_EN = 0)
+    logic [63:0] iova;
+    logic [1:0]  target;
+    logic [1:0]  gpu;
+  } mr_rsp_t;
+
+  typedef struct packed {
+    logic        valid;
+    logic [7:0]  tag;
+    logic        lwrite;
+    logic        rwrite;
+    logic        rread;
+    logic        atomic;
+    logic        zero_based;
+    logic [15:0] pd;
+    logic [63:0] va;
+    logic [63:0] length;
+    logic [63:0] iova;
+  } mr_entry_t;
+
+  // ------------------------------------------------------------------------------------------ trace
+  // A trace source drives {event, qpn, info}. Ids are in stage order.
+  localparam logic [7:0] TRC_DOORBELL = 8'd1;      // doorbell: decoded (info: index)
+  localparam logic [7:0] TRC_BLUEFLAME = 8'd2;     // blueflame: WQE complete (index)
+  localparam logic [7:0] TRC_WQE_REQ = 8'd3;       // sq_scheduler: fetch asked for (index)
+  localparam logic [7:0] TRC_WQE_READY = 8'd4;     // wqe_fetch_engine: WQE decoded (index)
+  localparam logic [7:0] TRC_TURN = 8'd5;          // sq_engine: turn begins (index)
+  localparam logic [7:0] TRC_PAY_READ = 8'd6;      // sq_engine: payload read asked for (PSN)
+  localparam logic [7:0] TRC_PAY_FIRST = 8'd7;     // tx_buffer: first payload byte is there (PSN)
+  localparam logic [7:0] TRC_TX_START = 8'd8;      // tx_buffer: packet starts to the packetizer (PSN)
+  localparam logic [7:0] TRC_PKT_OUT = 8'd9;       // tx_packetizer: first beat out (PSN)
+  localparam logic [7:0] TRC_TX_CDC = 8'd10;       // first beat written into the crossing (PSN)
+  localparam logic [7:0] TRC_RX_FIRST = 8'd16;     // rx_parser: first beat (0)
+  localparam logic [7:0] TRC_RX_VERDICT = 8'd17;   // rx_buffer: frame committed (PSN)
+  localparam logic [7:0] TRC_RX_META = 8'd18;      // rx_dispatch: packet handed on (PSN)
+  localparam logic [7:0] TRC_RX_EXEC = 8'd19;      // rx_responder: accepted (PSN)
+  localparam logic [7:0] TRC_DMA_WR_FIRST = 8'd20; // dma_master: first payload beat written (PSN)
+  localparam logic [7:0] TRC_DMA_WR_LAST = 8'd21;  // dma_master: last payload beat written (PSN)
+  localparam logic [7:0] TRC_CQE_REQ = 8'd22;      // cqe_gen: completion taken (index)
+  localparam logic [7:0] TRC_CQE_WR = 8'd23;       // dma_master: CQE written (0)
+  localparam logic [7:0] TRC_ACK_REQ = 8'd24;      // resp_engine: ACK or NAK asked for (PSN)
+  localparam logic [7:0] TRC_ACK_TX = 8'd25;       // resp_engine: ACK or NAK sent (PSN)
+  localparam logic [7:0] TRC_ACK_RX = 8'd26;       // rx_completer: ACK or NAK taken (PSN)
+  localparam logic [7:0] TRC_COMPLETE = 8'd27;     // rx_completer: message done (index)
+endpackage
