@@ -70,7 +70,7 @@ package rnic_pkg;
     logic [31:0] left;           // bytes of it still to come
     logic [31:0] rkey;
     logic [31:0] dmalen;
-    logic        far;            // some of its payload went to GPU or device memory
+    logic        off_host;           // some of its payload went to GPU or device memory
     logic [15:0] rq_cons;        // RQ blocks consumed
   } qp_recv_t;
 
