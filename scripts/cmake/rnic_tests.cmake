@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# rnic_unit_test(<block>
+#   [MODEL <module> [PREFIX <class>] [PARAMS NAME=VALUE...] [DEFINES ...] [MODEL_SOURCES <files>...] [NO_ASSERT]]...
+#   SOURCES <test files>...
+#   [LIBS <libraries>...])
+#
+# makes the program unit_<block> from Catch2 tests and any number of Verilated models, unit_<block>_wave with
+# waves compiled in (built on demand by `scripts/unit <block> --wave`), and the ctest entries unit.<block> (label
+# unit) and, when a source has a [.soak] test, soak.<block> (label soak). Without MODEL it is a plain C++ test.
+# tests/support/README.md shows how to write one.
+# Tests find data through RNIC_SOURCE_DIR (a C++ macro: the repository's root).
+
+add_custom_target(tests)
+
+function(rnic_unit_test block)
+  set(models)
+  set(sources)
+  set(libs)
+  set(key "")
+  foreach(arg IN LISTS ARGN)
+    if(arg MATCHES "^(MODEL|PREFIX|PARAMS|DEFINES|MODEL_SOURCES|SOURCES|LIBS)$")
+      set(key ${arg})
+    elseif(arg STREQUAL "NO_ASSERT")
+      set(m_${model}_NO_ASSERT NO_ASSERT)
+    elseif(key STREQUAL "MODEL")
+      list(LENGTH models model)
+      list(APPEND models ${model})
+      set(m_${model}_TOP ${arg})
+      set(m_${model}_PREFIX V${arg})
+      foreach(field PARAMS DEFINES MODEL_SOURCES NO_ASSERT)
+        set(m_${model}_${field} "")
+      endforeach()
+    elseif(key STREQUAL "PREFIX")
+      set(m_${model}_PREFIX ${arg})
+    elseif(key MATCHES "^(PARAMS|DEFINES|MODEL_SOURCES)$")
+      list(APPEND m_${model}_${key} ${arg})
+    elseif(key STREQUAL "SOURCES")
+      list(APPEND sources ${arg})
+    elseif(key STREQUAL "LIBS")
+      list(APPEND libs ${arg})
+    else()
+      message(FATAL_ERROR "rnic_unit_test(${block}): unexpected '${arg}'")
+    endif()
+  endforeach()
+
+  rnic_existing_sources(sources unit_${block} ${sources})
+  if(NOT sources)
+    return()
+  endif()
+  set(soak OFF)
+  foreach(source IN LISTS sources)
+    get_filename_component(path ${source} ABSOLUTE)
+    file(STRINGS ${path} lines REGEX "\\[\\.soak\\]")
+    if(lines)
+      set(soak ON)
+    endif()
+  endforeach()
+
+  foreach(variant "" "_wave")
+    set(program unit_${block}${variant})
+    add_executable(${program} EXCLUDE_FROM_ALL ${sources})
+    set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    target_compile_options(${program} PRIVATE -O1)  # test code is compiled often and waits for the model
+    target_compile_definitions(${program} PRIVATE RNIC_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    foreach(model IN LISTS models)
+      set(lib ${block}.${m_${model}_PREFIX}${variant})
+      set(trace)
+      if(variant)
+        set(trace TRACE)
+      endif()
+      rnic_verilate(${lib} TOP ${m_${model}_TOP} PREFIX ${m_${model}_PREFIX} PARAMS ${m_${model}_PARAMS}
+                    DEFINES ${m_${model}_DEFINES} SOURCES ${m_${model}_MODEL_SOURCES} ${m_${model}_NO_ASSERT} ${trace}
+                    OPT "-O1")
+      target_link_libraries(${program} PRIVATE ${lib})
+    endforeach()
+    target_link_libraries(${program} PRIVATE rnic_options ${libs} rnic_test_support${variant})
+  endforeach()
+  # The block's name reaches main() through a definition of one generated file, so that the support library is shared.
+  file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/unit_${block}_name.cpp CONTENT
+"namespace rnic::test { extern const char* const kBlockName; const char* const kBlockName = \"${block}\"; }\n")
+  target_sources(unit_${block} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/unit_${block}_name.cpp)
+  target_sources(unit_${block}_wave PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/unit_${block}_name.cpp)
+
+  add_dependencies(tests unit_${block})
+  add_test(NAME unit.${block} COMMAND unit_${block} WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
+  set_tests_properties(unit.${block} PROPERTIES LABELS "unit;${block}" TIMEOUT 600)
+  if(soak)
+    add_test(NAME soak.${block} COMMAND unit_${block} "[.soak]" WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
+    set_tests_properties(soak.${block} PROPERTIES LABELS "soak;${block}" TIMEOUT 7200)
+  endif()
+endfunction()
