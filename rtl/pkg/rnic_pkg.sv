@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types that cross block borders. rtl/README.md says which block makes and which takes each of them.
+/* verilator lint_off UNUSEDPARAM */
 package rnic_pkg;
   // ---------------------------------------------------------------------------------------- context
   // QP states, as in the descriptors (qp_state).
@@ -229,9 +230,18 @@ package rnic_pkg;
     logic [1:0]  gpu;
     logic [23:0] qpn;
     logic [23:0] psn;
-    logic        has_cqe;        // pass cqe on when the payload has been handed to dma_master
+    logic        has_cqe;        // pass the cqe beside it on when the payload has been handed to dma_master
     logic        sampled;
   } rx_place_t;
+
+  // Who says what happens to the payload of a packet: rx_dispatch -> rx_placer, in packet order.
+  localparam logic [1:0] ORD_RESPONDER = 2'd0;
+  localparam logic [1:0] ORD_COMPLETER = 2'd1;  // READ and ATOMIC responses (next issue)
+  localparam logic [1:0] ORD_DROP = 2'd2;       // nobody: discard len bytes
+  typedef struct packed {
+    logic [1:0]  src;
+    logic [12:0] len;
+  } rx_ord_t;
 
   // Completion to write: rx_placer, rx_completer -> cqe_gen.
   typedef struct packed {
@@ -385,3 +395,4 @@ package rnic_pkg;
   localparam logic [7:0] TRC_ACK_RX = 8'd26;       // rx_completer: ACK or NAK taken (PSN)
   localparam logic [7:0] TRC_COMPLETE = 8'd27;     // rx_completer: message done (index)
 endpackage
+/* verilator lint_on UNUSEDPARAM */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wire constants of RoCEv2: opcodes, syndromes, ports. Facts: roce.md sections 1 to 4.
+/* verilator lint_off UNUSEDPARAM */
 package roce_pkg;
   localparam logic [15:0] UDP_PORT = 16'd4791;
   localparam logic [15:0] ETHERTYPE_IPV4 = 16'h0800;
@@ -64,3 +65,4 @@ package roce_pkg;
                 (ext[3] ? 6'd4 : 6'd0) + (ext[4] ? 6'd28 : 6'd0) + (ext[5] ? 6'd8 : 6'd0);
   endfunction
 endpackage
+/* verilator lint_on UNUSEDPARAM */

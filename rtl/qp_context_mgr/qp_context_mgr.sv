@@ -84,6 +84,12 @@ module qp_context_mgr #(
     input  logic [23:0] rcv_lk_qpn,
     output logic rcv_ctx_valid,
     output rnic_pkg::qp_recv_t rcv_ctx,
+    // snd, read by rx_completer.
+    input  logic cps_lk_valid,
+    output logic cps_lk_ready,
+    input  logic [23:0] cps_lk_qpn,
+    output logic cps_ctx_valid,
+    output rnic_pkg::qp_send_t cps_ctx,
     // Query by cmd_unit: all halves at once.
     input  logic q_lk_valid,
     output logic q_lk_ready,
@@ -99,7 +105,7 @@ module qp_context_mgr #(
   localparam int unsigned ACK_W = $bits(ack_wr);
   localparam int unsigned RECV_W = $bits(rcv_wr);
 
-  logic [13:0] done;
+  logic [14:0] done;
   assign init_done_o = &done;
 
   ctx_ram #(
@@ -289,6 +295,23 @@ module qp_context_mgr #(
       .ctx_valid(rcv_ctx_valid),
       .ctx(rcv_ctx)
   );
+  ctx_ram #(
+      .W(SEND_W),
+      .N_QP(N_QP),
+      .LAT(CTX_LAT)
+  ) u_cps (
+      .clk_i,
+      .rst_i,
+      .init_done_o(done[11]),
+      .wr_valid(snd_wr_valid),
+      .wr_qpn(snd_wr_qpn),
+      .wr(snd_wr),
+      .lk_valid(cps_lk_valid),
+      .lk_ready(cps_lk_ready),
+      .lk_qpn(cps_lk_qpn),
+      .ctx_valid(cps_ctx_valid),
+      .ctx(cps_ctx)
+  );
 
   // Query copies of the halves; they answer together with the connection.
   logic [5:0] unused_q;
@@ -299,7 +322,7 @@ module qp_context_mgr #(
   ) u_q_snd (
       .clk_i,
       .rst_i,
-      .init_done_o(done[11]),
+      .init_done_o(done[12]),
       .wr_valid(snd_wr_valid),
       .wr_qpn(snd_wr_qpn),
       .wr(snd_wr),
@@ -316,7 +339,7 @@ module qp_context_mgr #(
   ) u_q_ack (
       .clk_i,
       .rst_i,
-      .init_done_o(done[12]),
+      .init_done_o(done[13]),
       .wr_valid(ack_wr_valid),
       .wr_qpn(ack_wr_qpn),
       .wr(ack_wr),
@@ -333,7 +356,7 @@ module qp_context_mgr #(
   ) u_q_rcv (
       .clk_i,
       .rst_i,
-      .init_done_o(done[13]),
+      .init_done_o(done[14]),
       .wr_valid(rcv_wr_valid),
       .wr_qpn(rcv_wr_qpn),
       .wr(rcv_wr),
