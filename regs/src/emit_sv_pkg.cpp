@@ -10,8 +10,8 @@ namespace {
 
 std::string head(const Map& map, const std::string& purpose) {
   return fmt::format(
-      "// SPDX-License-Identifier: Apache-2.0\n// {}\n//\n// {}\n/* verilator lint_off UNUSEDPARAM "
-      "*/\n",
+      "// SPDX-License-Identifier: Apache-2.0\n// {}\n//\n// {}\n"
+      "/* verilator lint_off UNUSEDPARAM */\n/* verilator lint_off SYMRSVDWORD */\n",
       generated_note(map), purpose);
 }
 
@@ -60,7 +60,7 @@ std::string emit_sv_desc_pkg(const Map& map) {
     gap(0, top);
     fmt::format_to(out, "  }} {}_t;\n", d.name);
   }
-  fmt::format_to(out, "\nendpackage\n/* verilator lint_on UNUSEDPARAM */\n");
+  fmt::format_to(out, "\nendpackage\n/* verilator lint_on UNUSEDPARAM */\n/* verilator lint_on SYMRSVDWORD */\n");
   return text;
 }
 
@@ -112,7 +112,7 @@ std::string emit_sv_regs_pkg(const Map& map) {
     fmt::format_to(out, "  localparam int unsigned CNT_{} = {};  // {}\n",
                    to_upper(map.counters[i].name), i, map.counters[i].desc);
   }
-  fmt::format_to(out, "\nendpackage\n/* verilator lint_on UNUSEDPARAM */\n");
+  fmt::format_to(out, "\nendpackage\n/* verilator lint_on UNUSEDPARAM */\n/* verilator lint_on SYMRSVDWORD */\n");
   return text;
 }
 

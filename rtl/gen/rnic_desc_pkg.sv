@@ -3,6 +3,7 @@
 //
 // In-memory descriptors: bit 0 of a struct is bit 0 of byte 0 in memory, so `x = data[W-1:0]` reads one.
 /* verilator lint_off UNUSEDPARAM */
+/* verilator lint_off SYMRSVDWORD */
 package rnic_desc_pkg;
 
   // Operation of a work-queue element.
@@ -427,3 +428,4 @@ package rnic_desc_pkg;
 
 endpackage
 /* verilator lint_on UNUSEDPARAM */
+/* verilator lint_on SYMRSVDWORD */

@@ -3,6 +3,7 @@
 //
 // Register offsets, constants and counter indices.
 /* verilator lint_off UNUSEDPARAM */
+/* verilator lint_off SYMRSVDWORD */
 package rnic_regs_pkg;
 
   localparam int unsigned VERSION_MAJOR = 0;
@@ -326,3 +327,4 @@ package rnic_regs_pkg;
 
 endpackage
 /* verilator lint_on UNUSEDPARAM */
+/* verilator lint_on SYMRSVDWORD */
