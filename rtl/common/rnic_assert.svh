@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Assertions that live in the module: checked by Verilator (--assert) and proved by Yosys (FORMAL); nothing is left
-// of them in synthesis or with RNIC_NO_ASSERT. Use them at module level; they need clk_i and rst_i.
+// Assertions that live in the module: checked by Verilator (--assert) and proved by Yosys
+// (FORMAL); nothing is left of them in synthesis or with RNIC_NO_ASSERT. Use them at module level;
+// they need clk_i and rst_i.
 `ifndef RNIC_ASSERT_SVH
 `define RNIC_ASSERT_SVH
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cuts a stream's valid, data and ready with registers. One beat per cycle, latency 1, holds two beats.
-// Both out_valid and in_ready come from registers: neither depends on an input in the same cycle.
+// Cuts a stream's valid, data and ready with registers. One beat per cycle, latency 1, holds two
+// beats. Both out_valid and in_ready come from registers: neither depends on an input in the same
+// cycle.
 
 `include "rnic_assert.svh"
 

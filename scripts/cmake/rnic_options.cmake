@@ -16,7 +16,8 @@ set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
 endif()
-# Optimised, assertions kept, no debug information (it doubles compile and link time; use Debug for gdb).
+# Optimised, assertions kept, no debug information (it doubles compile and link time; use Debug for
+# gdb).
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2")
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2")
 
@@ -45,7 +46,8 @@ target_compile_features(rnic_options INTERFACE cxx_std_20)
 target_compile_options(rnic_options INTERFACE -Wall -Wextra -Werror)
 target_include_directories(rnic_options INTERFACE ${PROJECT_SOURCE_DIR})
 
-# A part under construction must not stop the others: a missing source is a warning (scripts/check makes it an error).
+# A part under construction must not stop the others: a missing source is a warning (scripts/check
+# makes it an error).
 option(RNIC_STRICT "A missing source file is an error" OFF)
 function(rnic_existing_sources out target)
   set(found)

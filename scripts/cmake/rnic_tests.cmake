@@ -5,11 +5,11 @@
 #   SOURCES <test files>...
 #   [LIBS <libraries>...])
 #
-# makes the program unit_<block> from Catch2 tests and any number of Verilated models, unit_<block>_wave with
-# waves compiled in (built on demand by `scripts/unit <block> --wave`), and the ctest entries unit.<block> (label
-# unit) and, when a source has a [.soak] test, soak.<block> (label soak). Without MODEL it is a plain C++ test.
-# tests/support/README.md shows how to write one.
-# Tests find data through RNIC_SOURCE_DIR (a C++ macro: the repository's root).
+# makes the program unit_<block> from Catch2 tests and any number of Verilated models,
+# unit_<block>_wave with waves compiled in (built on demand by `scripts/unit <block> --wave`), and
+# the ctest entries unit.<block> (label unit) and, when a source has a [.soak] test, soak.<block>
+# (label soak). Without MODEL it is a plain C++ test. tests/support/README.md shows how to write
+# one. Tests find data through RNIC_SOURCE_DIR (a C++ macro: the repository's root).
 
 add_custom_target(tests)
 
@@ -76,7 +76,8 @@ function(rnic_unit_test block)
     endforeach()
     target_link_libraries(${program} PRIVATE rnic_options ${libs} rnic_test_support${variant})
   endforeach()
-  # The block's name reaches main() through a definition of one generated file, so that the support library is shared.
+  # The block's name reaches main() through a definition of one generated file, so that the support
+  # library is shared.
   file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/unit_${block}_name.cpp CONTENT
 "namespace rnic::test { extern const char* const kBlockName; const char* const kBlockName = \"${block}\"; }\n")
   target_sources(unit_${block} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/unit_${block}_name.cpp)

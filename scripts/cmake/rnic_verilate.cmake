@@ -11,9 +11,10 @@
 #   [TRACE]                 FST waves compiled in (costs speed)
 #   [NO_ASSERT])            leaves RTL assertions out (for speed)
 #
-# makes <target>, a library to link; it is built only when something that links it is built. An edit of any source
-# that Verilator read rebuilds it, and only the C++ that changed is compiled again.
-# TRACE models need the runtime rnic_verilated_trace, others rnic_verilated; linking <target> brings it.
+# makes <target>, a library to link; it is built only when something that links it is built. An
+# edit of any source that Verilator read rebuilds it, and only the C++ that changed is compiled
+# again. TRACE models need the runtime rnic_verilated_trace, others rnic_verilated; linking
+# <target> brings it.
 
 find_program(RNIC_VERILATOR verilator REQUIRED)
 execute_process(COMMAND ${RNIC_VERILATOR} --getenv VERILATOR_ROOT
@@ -31,7 +32,8 @@ if(rnic_pool LESS 1)
 endif()
 set_property(GLOBAL APPEND PROPERTY JOB_POOLS verilate=${rnic_pool})
 
-# The runtime, once without and once with waves. Our hooks turn $error, $fatal, $stop into exceptions.
+# The runtime, once without and once with waves. Our hooks turn $error, $fatal, $stop into
+# exceptions.
 foreach(variant "" "_trace")
   set(lib rnic_verilated${variant})
   add_library(${lib} STATIC EXCLUDE_FROM_ALL

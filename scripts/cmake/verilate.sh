@@ -3,8 +3,8 @@
 #
 # Verilates one model and compiles it into a static library; called by rnic_verilate.cmake.
 #   verilate.sh --dir D --lib D/libx.a --rtl RTL --verilator V --jobs N --cxx C --ccache=X --opt=FLAGS -- verilator args
-# Packages (rtl/pkg/*.sv, rtl/gen/*_pkg.sv) come first, every rtl/ folder is a library folder. C++ that did not change
-# keeps its time stamp, so that only the rest is compiled.
+# Packages (rtl/pkg/*.sv, rtl/gen/*_pkg.sv) come first, every rtl/ folder is a library folder. C++
+# that did not change keeps its time stamp, so that only the rest is compiled.
 set -euo pipefail
 
 ccache="" opt="-O2"

@@ -9,8 +9,9 @@
 //   in.push(42);
 //   out.wait(1);
 //
-// Two phases, as nonblocking assignment: at a rising edge every agent of that clock first samples the pins as they
-// were before the edge, then the edge happens, then every agent drives. Time is in picoseconds.
+// Two phases, as nonblocking assignment: at a rising edge every agent of that clock first samples
+// the pins as they were before the edge, then the edge happens, then every agent drives. Time is
+// in picoseconds.
 #pragma once
 
 #include <verilated.h>
@@ -98,7 +99,8 @@ class BenchBase {
   // Settles combinational logic after pins were written by hand.
   void settle();
 
-  // Holds these pins at 1 for some main cycles (and, with more than one clock, at least as many of every clock).
+  // Holds these pins at 1 for some main cycles (and, with more than one clock, at least as many of
+  // every clock).
   void reset(const std::vector<CData*>& pins, uint64_t cycles = 4);
   bool in_reset() const { return in_reset_; }
 

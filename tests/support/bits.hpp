@@ -93,7 +93,8 @@ void write_pin(Pin& pin, uint64_t value) {
   }
 }
 
-// A packed struct's fields in order of declaration: the first is the most significant, as in SystemVerilog.
+// A packed struct's fields in order of declaration: the first is the most significant, as in
+// SystemVerilog.
 class BitLayout {
  public:
   struct Field {

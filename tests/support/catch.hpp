@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Catch2, version 2 or 3, under one name. Use contains_text() instead of either version's string matcher:
+// Catch2, version 2 or 3, under one name. Use contains_text() instead of either version's string
+// matcher:
 //
 //   REQUIRE_THROWS_WITH(f(), rnic::test::contains_text("key 'mtu'"));
 #pragma once

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one run of a test program knows of itself: its seed, whether waves are wanted, which test case runs, and how
-// far the last bench came, so that a failure can say how to repeat it. Filled by main.cpp.
+// What one run of a test program knows of itself: its seed, whether waves are wanted, which test
+// case runs, and how far the last bench came, so that a failure can say how to repeat it. Filled
+// by main.cpp.
 #pragma once
 
 #include <cstdint>

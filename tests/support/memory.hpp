@@ -27,8 +27,8 @@
 
 namespace rnic::test {
 
-// Answers every transfer of a request stream on a response stream, latency counted from request taken to response
-// offered (1 or more). A request may have several answers (answer_all).
+// Answers every transfer of a request stream on a response stream, latency counted from request
+// taken to response offered (1 or more). A request may have several answers (answer_all).
 template <class Request, class Response>
 class Responder : public Agent {
  public:
@@ -48,7 +48,8 @@ class Responder : public Agent {
     bench.attach(*this);
   }
 
-  // Create the source after the responder, so that it offers in the same cycle what the responder hands over.
+  // Create the source after the responder, so that it offers in the same cycle what the responder
+  // hands over.
   void connect(StreamSource<Response>& responses) { responses_ = &responses; }
   void set_latency(unsigned low, unsigned high, Order order = kInOrder) {
     if (low < 1 || high < low) throw std::invalid_argument("Responder: latency 1 <= low <= high");

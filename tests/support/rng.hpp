@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random numbers from one root seed, in named substreams, so that a new user disturbs none of the others:
+// Random numbers from one root seed, in named substreams, so that a new user disturbs none of the
+// others:
 //
 //   auto rng = rnic::test::rng("in.stall");   // depends on --seed, the test case's name and this name only
 //   if (rng.chance(0.3)) ...

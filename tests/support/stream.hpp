@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Agents for valid/ready streams. The payload is any type with ==: an integer, Bits, or a struct of your own with
-// functions that read and write the pins.
+// Agents for valid/ready streams. The payload is any type with ==: an integer, Bits, or a struct
+// of your own with functions that read and write the pins.
 //
 //   StreamSource<uint64_t> in(bench, RNIC_STREAM(top, in), Stall::random(0.3));
 //   StreamSink<Bits> out(bench, RNIC_STREAM(top, out), Stall::bursts(0.1, 20));
@@ -16,7 +16,8 @@
 //   StreamSink<Beat> out(bench, "out", top.out_valid, top.out_ready,
 //                        [&] { return Beat{top.out_data, top.out_last != 0}; });
 //
-// Sinks and monitors throw ProtocolError when the design takes back valid or changes a payload before it was taken.
+// Sinks and monitors throw ProtocolError when the design takes back valid or changes a payload
+// before it was taken.
 #pragma once
 
 #include <concepts>
@@ -205,7 +206,8 @@ class StreamSource : public Agent {
   bool offered_ = false;
 };
 
-// Watches a stream without touching it: collects transfers, checks that valid holds with its payload.
+// Watches a stream without touching it: collects transfers, checks that valid holds with its
+// payload.
 template <class T>
 class StreamMonitor : public Agent {
  public:

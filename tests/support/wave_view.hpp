@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Wave files: where the next one goes, and a GTKWave view (.gtkw) beside a finished FST that shows clocks, resets,
-// every stream (valid, ready, payload) and then the other ports.
+// Wave files: where the next one goes, and a GTKWave view (.gtkw) beside a finished FST that shows
+// clocks, resets, every stream (valid, ready, payload) and then the other ports.
 #pragma once
 
 #include <string>
