@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sends each received packet to the half of the transport that answers for it: requests to rx_responder, responses
+// to rx_completer; counts CNPs and drops them. Tells rx_placer, in packet order, who decides about the payload.
+// Throughput: one packet per cycle. Latency: 0 cycles (combinational from rxm to req, resp and ord).
+// rxm_ready depends on rxm_valid (by its opcode) and on the receiver's ready.
+// Dropped: CNPs (rx_cnp). Payload of responses is discarded: READ and ATOMIC are not requested yet.
+module rx_dispatch (
+    input  logic                 clk_i,
+    input  logic                 rst_i,
+    input  logic                 rxm_valid,
+    output logic                 rxm_ready,
+    input  rnic_pkg::rx_meta_t   rxm,
+    output logic                 req_valid,
+    input  logic                 req_ready,
+    output rnic_pkg::rx_meta_t   req,
+    output logic                 resp_valid,
+    input  logic                 resp_ready,
+    output rnic_pkg::rx_meta_t   resp,
+    output logic                 ord_valid,
+    input  logic                 ord_ready,
+    output rnic_pkg::rx_ord_t    ord,
+    output logic                 cnt_rx_cnp_o,
+    output logic                 trc_valid_o,
+    output logic [63:0]          trc_o,
+    output logic                 trc_sampled_o
+);
+  logic is_cnp, is_resp, is_req, needs_ord, target_ready;
+  assign is_cnp = rxm.opcode == roce_pkg::OP_CNP;
+  assign is_resp = rxm.opcode[7:5] == 3'b000 && rxm.opcode[4:0] >= roce_pkg::OP_READ_RESP_FIRST[4:0] &&
+                   rxm.opcode[4:0] <= roce_pkg::OP_ATOMIC_ACK[4:0];
+  assign is_req = !is_cnp && !is_resp;
+  // A response or CNP without payload leaves nothing to place.
+  assign needs_ord = is_req || rxm.payload_len != 13'd0;
+  assign target_ready = is_req ? req_ready : is_resp ? resp_ready : 1'b1;
+
+  assign rxm_ready = rxm_valid && target_ready && (ord_ready || !needs_ord);
+  assign req_valid = rxm_valid && is_req && ord_ready;
+  assign resp_valid = rxm_valid && is_resp && (ord_ready || !needs_ord);
+  assign ord_valid = rxm_valid && needs_ord && target_ready;
+  assign req = rxm;
+  assign resp = rxm;
+  assign ord = {is_req ? rnic_pkg::ORD_RESPONDER : rnic_pkg::ORD_DROP, rxm.payload_len};
+
+  always_ff @(posedge clk_i) begin
+    cnt_rx_cnp_o <= rxm_valid && rxm_ready && is_cnp;
+    if (rst_i) cnt_rx_cnp_o <= 1'b0;
+  end
+
+  assign trc_valid_o = rxm_valid && rxm_ready;
+  assign trc_o = {rnic_pkg::TRC_RX_META, rxm.dest_qpn, 8'd0, rxm.psn};
+  assign trc_sampled_o = 1'b1;
+endmodule

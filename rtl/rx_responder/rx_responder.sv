@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: Apache-2.0
+// The responder half of RC for WRITE and WRITE with immediate: checks each request against the connection, its PSN,
+// its order, its length and its memory key, and decides about payload, acknowledgement, completion and failure.
+// Owner of the receive half of the context and of the receive queue's indices.
+// Throughput: one request per 3 cycles. Latency: 3 cycles from request to decision when nothing waits.
+// Order: decisions leave in packet order. Dropped in silence and counted: unknown QP, wrong P_Key, wrong addresses,
+// what follows a gap. The rules: facts roce.md section 4; the table in README.md names the test of each.
+module rx_responder #(
+    parameter int unsigned N_QP = 64
+) (
+    input  logic                  clk_i,
+    input  logic                  rst_i,
+    output logic                  init_done_o,
+    // requests, from rx_dispatch
+    input  logic                  req_valid,
+    output logic                  req_ready,
+    input  rnic_pkg::rx_meta_t    req,
+    // connection half
+    output logic                  rs_lk_valid,
+    input  logic                  rs_lk_ready,
+    output logic [23:0]           rs_lk_qpn,
+    input  logic                  rs_ctx_valid,
+    input  rnic_pkg::qp_conn_t    rs_ctx,
+    // receive half; read together with the connection half
+    output logic                  rcv_lk_valid,
+    input  logic                  rcv_lk_ready,
+    output logic [23:0]           rcv_lk_qpn,
+    input  logic                  rcv_ctx_valid,
+    input  rnic_pkg::qp_recv_t    rcv_ctx,
+    output logic                  rcv_wr_valid,
+    output logic [23:0]           rcv_wr_qpn,
+    output rnic_pkg::qp_recv_t    rcv_wr,
+    // path of the connection, for the address check
+    output logic                  rp_lk_valid,
+    input  logic                  rp_lk_ready,
+    output logic [15:0]           rp_lk_index,
+    input  logic                  rp_valid,
+    input  rnic_pkg::path_t       rp,
+    // memory regions
+    output logic                  mrq_valid,
+    input  logic                  mrq_ready,
+    output rnic_pkg::mr_req_t     mrq,
+    input  logic                  mrs_valid,
+    input  rnic_pkg::mr_rsp_t     mrs,
+    // receive queue doorbells
+    input  logic                  rqdb_valid,
+    output logic                  rqdb_ready,
+    input  logic [23:0]           rqdb_qpn,
+    input  logic [15:0]           rqdb_index,
+    // QP orders
+    input  logic                  qpi_valid,
+    output logic                  qpi_ready,
+    input  rnic_pkg::qp_init_t    qpi,
+    // RQ producer of the QP that a query asks for
+    input  logic [23:0]           q_rq_qpn_i,
+    output logic [15:0]           q_rq_prod_o,
+    // decisions
+    output logic                  place_valid,
+    input  logic                  place_ready,
+    output rnic_pkg::rx_place_t   place,
+    output rnic_pkg::cqe_req_t    place_cqe,
+    output logic                  ackq_valid,
+    input  logic                  ackq_ready,
+    output rnic_pkg::ack_req_t    ackq,
+    output logic                  fail_valid,
+    input  logic                  fail_ready,
+    output rnic_pkg::qp_fail_t    fail,
+    // flushed receive WQEs, to cqe_gen
+    output logic                  flush_valid,
+    input  logic                  flush_ready,
+    output rnic_pkg::cqe_req_t    flush,
+    // counters
+    output logic                  cnt_rx_unknown_qp_o,
+    output logic                  cnt_rx_pkey_errors_o,
+    output logic                  cnt_rx_addr_errors_o,
+    output logic                  cnt_rx_requests_o,
+    output logic                  cnt_rx_duplicates_o,
+    output logic                  cnt_rx_out_of_order_o,
+    output logic                  cnt_doorbell_refused_o,
+    output logic                  cnt_msgs_flushed_o,
+    output logic                  trc_valid_o,
+    output logic [63:0]           trc_o,
+    output logic                  trc_sampled_o
+);
+  localparam int unsigned AW = (N_QP > 1) ? $clog2(N_QP) : 1;
+
+  // LOOK takes work and starts its lookups, CHECK has the context, ASK repeats the question for key and path, WAIT gets
+  // their answers and hands out the decision in the same cycle.
+  typedef enum logic [2:0] {LOOK, CHECK, ASK, WAIT, DB, ORDER, FLUSH} state_e;
+  state_e state_q, state_d;
+
+  // ------------------------------------------------------------------------------ receive queue producer
+  logic [AW:0] clear_q;
+  logic clearing;
+  assign clearing = clear_q < (AW + 1)'(N_QP);
+  assign init_done_o = !clearing;
+  logic prod_we;
+  logic [AW-1:0] prod_waddr;
+  logic [15:0] prod_wdata, prod_rd_q;
+  logic [15:0] prod_mem[N_QP];
+  logic [15:0] prod_query_mem[N_QP];
+  always_ff @(posedge clk_i) begin
+    if (prod_we) begin
+      prod_mem[prod_waddr] <= prod_wdata;
+      prod_query_mem[prod_waddr] <= prod_wdata;
+    end
+    if (rs_lk_valid && rs_lk_ready) prod_rd_q <= prod_mem[rs_lk_qpn[AW-1:0]];
+    q_rq_prod_o <= prod_query_mem[q_rq_qpn_i[AW-1:0]];
+    if (clearing) clear_q <= clear_q + 1'b1;
+    if (rst_i) clear_q <= '0;
+  end
+
+  // ------------------------------------------------------------------------------------- taking work
+  typedef enum logic [1:0] {NONE, PACKET, DOORBELL, QP_ORDER} work_e;
+  work_e work_d, work_q;
+  logic looking, take;
+  logic [23:0] look_qpn;
+  logic decision_out;  // a decision leaves in this cycle
+  assign looking = init_done_o && (state_q == LOOK || decision_out);
+  always_comb begin
+    work_d = NONE;
+    look_qpn = req.dest_qpn;
+    if (qpi_valid && state_q == LOOK) begin
+      work_d = QP_ORDER;
+      look_qpn = qpi.qpn;
+    end else if (rqdb_valid) begin
+      work_d = DOORBELL;
+      look_qpn = rqdb_qpn;
+    end else if (req_valid && !qpi_valid) begin
+      work_d = PACKET;
+    end
+  end
+  assign take = looking && work_d != NONE && rs_lk_ready && rcv_lk_ready;
+  assign req_ready = take && work_d == PACKET;
+  assign rqdb_ready = take && work_d == DOORBELL;
+  assign rs_lk_valid = looking && work_d != NONE && rcv_lk_ready;
+  assign rcv_lk_valid = looking && work_d != NONE && rs_lk_ready;
+  assign rs_lk_qpn = look_qpn;
+  assign rcv_lk_qpn = look_qpn;
+
+  rnic_pkg::rx_meta_t m_q;
+  logic [23:0] qpn_q;
+  logic [15:0] db_index_q;
+  always_ff @(posedge clk_i) begin
+    if (take) begin
+      work_q <= work_d;
+      qpn_q <= look_qpn;
+      db_index_q <= rqdb_index;
+      if (work_d == PACKET) m_q <= req;
+    end
+  end
+
+  // --------------------------------------------------------------------- context, newest value of the half
+  logic fwd_valid_q;
+  logic [23:0] fwd_qpn_q;
+  rnic_pkg::qp_recv_t fwd_q, r_now, r_q, r_next;
+  rnic_pkg::qp_conn_t c_now, c_q;
+  logic have_ctx;
+  assign have_ctx = rs_ctx_valid && rcv_ctx_valid;
+  assign c_now = rs_ctx;
+  assign r_now = (fwd_valid_q && fwd_qpn_q == qpn_q) ? fwd_q : rcv_ctx;
+  always_ff @(posedge clk_i) begin
+    if (have_ctx) begin
+      c_q <= c_now;
+      r_q <= r_now;
+      flush_prod_q <= (state_q == DB) ? db_index_q : prod_rd_q;
+    end else if (flush_valid && flush_ready) begin
+      r_q <= r_next;
+    end
+    if (rcv_wr_valid) begin
+      fwd_valid_q <= 1'b1;
+      fwd_qpn_q <= rcv_wr_qpn;
+      fwd_q <= rcv_wr;
+    end
+    if (rst_i) fwd_valid_q <= 1'b0;
+  end
+
+  // ------------------------------------------------------------------------------------------ CHECK
+  logic k_bad_qp, k_bad_pkey, k_ahead, k_dup, k_exp, k_inv, k_rnr, k_first, k_last, k_imm;
+  rx_check u_check (
+      .m_i(m_q),
+      .c_i(c_now),
+      .r_i(r_now),
+      .rq_prod_i(prod_rd_q),
+      .bad_qp_o(k_bad_qp),
+      .bad_pkey_o(k_bad_pkey),
+      .ahead_o(k_ahead),
+      .duplicate_o(k_dup),
+      .expected_o(k_exp),
+      .invalid_o(k_inv),
+      .rnr_o(k_rnr),
+      .first_o(k_first),
+      .last_o(k_last),
+      .imm_o(k_imm)
+  );
+
+  logic bad_qp_q, bad_pkey_q, ahead_q, dup_q, exp_q, inv_q, rnr_q, first_q, last_q, imm_q;
+  logic [63:0] va_q;
+  logic [31:0] key_q, span_q;  // key, and what of the region is checked
+  always_ff @(posedge clk_i) begin
+    if (state_q == CHECK && have_ctx && work_q == PACKET) begin
+      {bad_qp_q, bad_pkey_q, ahead_q, dup_q, exp_q} <= {k_bad_qp, k_bad_pkey, k_ahead, k_dup, k_exp};
+      {inv_q, rnr_q, first_q, last_q, imm_q} <= {k_inv, k_rnr, k_first, k_last, k_imm};
+      va_q <= mrq.va;
+      key_q <= mrq.key;
+      span_q <= mrq.len;
+    end
+  end
+
+  // The key is asked for with every expected packet; a packet that is refused for another reason ignores the answer.
+  logic in_check;
+  assign in_check = state_q == CHECK && have_ctx && work_q == PACKET;
+  always_comb begin
+    mrq.key = in_check ? (k_first ? m_q.rkey : r_now.rkey) : key_q;
+    mrq.va = in_check ? (k_first ? m_q.va : r_now.va) : va_q;
+    mrq.len = in_check ? (k_first ? m_q.dmalen : {19'd0, m_q.payload_len}) : span_q;
+    mrq.pd = in_check ? c_now.pd : c_q.pd;
+    mrq.need_lwrite = 1'b0;
+    mrq.need_rwrite = 1'b1;
+    mrq.need_rread = 1'b0;
+    mrq.need_atomic = 1'b0;
+  end
+  // Both questions go out in one cycle.
+  assign mrq_valid = (in_check || state_q == ASK) && rp_lk_ready;
+  assign rp_lk_valid = (in_check || state_q == ASK) && mrq_ready;
+  assign rp_lk_index = in_check ? c_now.path : c_q.path;
+
+  rnic_pkg::mr_rsp_t mrs_q;
+  rnic_pkg::path_t path_q;
+  logic mrs_have_q, path_have_q, answered;
+  assign answered = (mrs_valid || mrs_have_q) && (rp_valid || path_have_q);
+  always_ff @(posedge clk_i) begin
+    if (mrs_valid) mrs_q <= mrs;
+    if (rp_valid) path_q <= rp;
+    if (mrs_valid) mrs_have_q <= 1'b1;
+    if (rp_valid) path_have_q <= 1'b1;
+    if (decision_out || rst_i) begin
+      mrs_have_q <= 1'b0;
+      path_have_q <= 1'b0;
+    end
+  end
+
+  // --------------------------------------------------------------------------------------- decision
+  rnic_pkg::mr_rsp_t mr;
+  rnic_pkg::path_t path;
+  assign mr = mrs_have_q ? mrs_q : mrs;
+  assign path = path_have_q ? path_q : rp;
+
+  logic bad_addr, seen, execute, nak_seq, nak_rnr, nak_inv, nak_acc, nak_op;
+  assign bad_addr = !(path.valid && path.ipv6 == m_q.ipv6 && path.sip == m_q.dip && path.dip == m_q.sip);
+  // seen: the packet belongs to this connection.
+  assign seen = !bad_qp_q && !bad_addr && !bad_pkey_q;
+  assign nak_seq = seen && ahead_q && !r_q.nak_sent;
+  assign nak_rnr = seen && exp_q && rnr_q;
+  assign nak_inv = seen && exp_q && !rnr_q && inv_q;
+  assign nak_acc = seen && exp_q && !rnr_q && !inv_q && !mr.ok;
+  assign nak_op = seen && exp_q && !rnr_q && !inv_q && mr.ok && mr.refused;
+  assign execute = seen && exp_q && !rnr_q && !inv_q && mr.ok && !mr.refused;
+
+  logic deciding;
+  assign deciding = state_q == WAIT && answered;
+
+  logic fatal, wants_ack, off_host;
+  assign fatal = nak_inv || nak_acc || nak_op;
+  assign wants_ack = nak_seq || nak_rnr || fatal || (seen && dup_q) || (execute && m_q.ack_req);
+  assign off_host = mr.target != rnic_pkg::TGT_HOST;
+  assign decision_out = deciding && place_ready && (!wants_ack || ackq_ready) && (!fatal || fail_ready);
+
+  logic [15:0] rq_cons_next;
+  logic [31:0] total;
+  assign rq_cons_next = r_q.rq_cons + 16'd1;
+  assign total = first_q ? m_q.dmalen : r_q.dmalen;
+
+  always_comb begin
+    place = '0;
+    place.write = execute && m_q.payload_len != 13'd0;
+    place.len = m_q.payload_len;
+    place.addr = mr.iova;
+    place.target = mr.target;
+    place.gpu = mr.gpu;
+    place.qpn = qpn_q;
+    place.psn = m_q.psn;
+    place.has_cqe = execute && imm_q;
+    place.sampled = 1'b1;
+
+    place_cqe = '0;
+    place_cqe.cqn = c_q.recv_cqn;
+    place_cqe.qpn = qpn_q;
+    place_cqe.opcode = rnic_desc_pkg::CQE_OPCODE_RECV_WRITE_IMM;
+    place_cqe.status = rnic_desc_pkg::CQE_STATUS_SUCCESS;
+    place_cqe.wqe_index = r_q.rq_cons;
+    place_cqe.byte_count = total;
+    place_cqe.imm = {m_q.imm[7:0], m_q.imm[15:8], m_q.imm[23:16], m_q.imm[31:24]};
+    place_cqe.imm_valid = 1'b1;
+    place_cqe.ipv6 = m_q.ipv6;
+    place_cqe.solicited = m_q.se;
+    place_cqe.fence = (off_host && m_q.payload_len != 13'd0) || (!first_q && r_q.off_host);
+    place_cqe.sampled = 1'b1;
+
+    ackq = '0;
+    ackq.qpn = qpn_q;
+    ackq.psn = r_q.epsn;  // NAKs name the expected PSN, which is the packet's own unless there is a gap
+    ackq.msn = (execute && last_q) ? r_q.msn + 24'd1 : r_q.msn;
+    ackq.syndrome = roce_pkg::SYN_ACK;
+    ackq.ack_req = m_q.ack_req;
+    ackq.urgent = last_q || !execute;
+    ackq.sampled = 1'b1;
+    if (dup_q) ackq.psn = r_q.epsn - 24'd1;
+    if (nak_seq) ackq.syndrome = roce_pkg::SYN_NAK_SEQ;
+    if (nak_rnr) ackq.syndrome = roce_pkg::SYN_RNR | {3'd0, c_q.min_rnr_timer};
+    if (nak_inv) ackq.syndrome = roce_pkg::SYN_NAK_INV;
+    if (nak_acc) ackq.syndrome = roce_pkg::SYN_NAK_ACCESS;
+    if (nak_op) ackq.syndrome = roce_pkg::SYN_NAK_OP;
+
+    fail = '0;
+    fail.qpn = qpn_q;
+    fail.cause = nak_inv ? rnic_desc_pkg::CQE_STATUS_REM_INV_REQ_ERR :
+                 nak_acc ? rnic_desc_pkg::CQE_STATUS_REM_ACCESS_ERR : rnic_desc_pkg::CQE_STATUS_REM_OP_ERR;
+    fail.event_type = nak_acc ? rnic_desc_pkg::EQE_TYPE_QP_ACCESS_ERR : rnic_desc_pkg::EQE_TYPE_QP_FATAL;
+  end
+  assign place_valid = deciding && (!wants_ack || ackq_ready) && (!fatal || fail_ready);
+  assign ackq_valid = deciding && wants_ack && place_ready && (!fatal || fail_ready);
+  assign fail_valid = deciding && fatal && place_ready && ackq_ready;
+
+  // ---------------------------------------------------------------------------------- receive half, next
+  always_comb begin
+    r_next = r_q;
+    // One NAK; what follows a fatal one is silence too, until the QP is in ERR.
+    if (nak_seq || nak_rnr || fatal) r_next.nak_sent = 1'b1;
+    if (execute) begin
+      r_next.nak_sent = 1'b0;
+      r_next.epsn = r_q.epsn + 24'd1;
+      r_next.in_write = !last_q;
+      if (last_q) r_next.msn = r_q.msn + 24'd1;
+      if (imm_q) r_next.rq_cons = rq_cons_next;
+      if (first_q) begin
+        r_next.rkey = m_q.rkey;
+        r_next.dmalen = m_q.dmalen;
+        r_next.va = m_q.va + {51'd0, m_q.payload_len};
+        r_next.left = m_q.dmalen - {19'd0, m_q.payload_len};
+        r_next.off_host = off_host && m_q.payload_len != 13'd0;
+      end else begin
+        r_next.va = r_q.va + {51'd0, m_q.payload_len};
+        r_next.left = r_q.left - {19'd0, m_q.payload_len};
+        r_next.off_host = r_q.off_host || off_host;
+      end
+    end
+    if (state_q == ORDER) begin
+      r_next = r_now;
+      unique case (qpi.op)
+        rnic_pkg::QPI_CLEAR: r_next = '0;
+        rnic_pkg::QPI_RTR: begin
+          r_next = '0;
+          r_next.epsn = qpi.psn;
+          r_next.rq_cons = r_now.rq_cons;
+        end
+        default: ;
+      endcase
+    end
+    if (state_q == FLUSH) begin
+      r_next = r_q;
+      r_next.rq_cons = rq_cons_next;
+    end
+  end
+
+  // ------------------------------------------------------------------- doorbells, QP orders and the flush
+  logic [15:0] db_ahead, flush_left, flush_prod_q;
+  logic db_good, order_now, flush_more, apply;
+  assign db_ahead = db_index_q - r_now.rq_cons;
+  assign db_good = c_now.exists && c_now.state != rnic_pkg::QPS_RESET && db_ahead <= (16'd1 << c_now.log_rq);
+  assign flush_left = flush_prod_q - r_q.rq_cons;
+  assign flush_more = flush_left != 16'd0;
+  assign order_now = state_q == ORDER && have_ctx;
+  assign qpi_ready = (order_now && qpi.op != rnic_pkg::QPI_ERR) ||
+                     (state_q == FLUSH && !flush_more && work_q == QP_ORDER);
+  assign apply = order_now && (qpi.op == rnic_pkg::QPI_CLEAR || qpi.op == rnic_pkg::QPI_RTR);
+
+  assign prod_we = clearing || (state_q == DB && have_ctx && db_good) ||
+                   (order_now && qpi.op == rnic_pkg::QPI_CLEAR && qpi.qpn < 24'(N_QP));
+  assign prod_waddr = clearing ? clear_q[AW-1:0] : qpn_q[AW-1:0];
+  assign prod_wdata = (clearing || state_q == ORDER) ? '0 : db_index_q;
+
+  assign flush_valid = state_q == FLUSH && flush_more;
+  always_comb begin
+    flush = '0;
+    flush.cqn = c_q.recv_cqn;
+    flush.qpn = qpn_q;
+    flush.opcode = rnic_desc_pkg::CQE_OPCODE_RECV_ERR;
+    flush.status = rnic_desc_pkg::CQE_STATUS_WR_FLUSH_ERR;
+    flush.wqe_index = r_q.rq_cons;
+  end
+
+  assign rcv_wr_qpn = qpn_q;
+  assign rcv_wr = r_next;
+  assign rcv_wr_valid = (decision_out && (execute || nak_seq || nak_rnr || fatal)) || apply ||
+                        (flush_valid && flush_ready);
+
+  // A doorbell to a QP in ERR flushes at once what it announces.
+  logic db_flush;
+  assign db_flush = db_good && c_now.state == rnic_pkg::QPS_ERR;
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      LOOK: if (take) state_d = (work_d == PACKET) ? CHECK : (work_d == DOORBELL) ? DB : ORDER;
+      CHECK: if (have_ctx) state_d = (mrq_ready && rp_lk_ready) ? WAIT : ASK;
+      ASK: if (mrq_ready && rp_lk_ready) state_d = WAIT;
+      WAIT: if (decision_out) state_d = take ? ((work_d == PACKET) ? CHECK : DB) : LOOK;
+      DB: if (have_ctx) state_d = db_flush ? FLUSH : LOOK;
+      ORDER: if (have_ctx) state_d = (qpi.op == rnic_pkg::QPI_ERR) ? FLUSH : LOOK;
+      FLUSH: if (!flush_more) state_d = LOOK;
+      default: state_d = LOOK;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    state_q <= state_d;
+    cnt_rx_unknown_qp_o <= decision_out && bad_qp_q;
+    cnt_rx_addr_errors_o <= decision_out && !bad_qp_q && bad_addr;
+    cnt_rx_pkey_errors_o <= decision_out && !bad_qp_q && !bad_addr && bad_pkey_q;
+    cnt_rx_requests_o <= decision_out && execute;
+    cnt_rx_duplicates_o <= decision_out && seen && dup_q;
+    cnt_rx_out_of_order_o <= decision_out && seen && ahead_q;
+    cnt_doorbell_refused_o <= state_q == DB && have_ctx && !db_good;
+    cnt_msgs_flushed_o <= flush_valid && flush_ready;
+    if (rst_i) begin
+      state_q <= LOOK;
+      cnt_rx_unknown_qp_o <= 1'b0;
+      cnt_rx_addr_errors_o <= 1'b0;
+      cnt_rx_pkey_errors_o <= 1'b0;
+      cnt_rx_requests_o <= 1'b0;
+      cnt_rx_duplicates_o <= 1'b0;
+      cnt_rx_out_of_order_o <= 1'b0;
+      cnt_doorbell_refused_o <= 1'b0;
+      cnt_msgs_flushed_o <= 1'b0;
+    end
+  end
+
+  assign trc_valid_o = decision_out && execute;
+  assign trc_o = {rnic_pkg::TRC_RX_EXEC, qpn_q, 8'd0, m_q.psn};
+  assign trc_sampled_o = 1'b1;
+
+  logic unused;
+  assign unused = ^{c_q, path, m_q, q_rq_qpn_i, work_q};
+endmodule
