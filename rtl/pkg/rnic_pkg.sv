@@ -315,6 +315,8 @@ package rnic_pkg;
     logic [7:0]  cnt;            // bytes in this beat, 0..B (0 only with err)
     logic        err;            // the TLP failed: its bytes are not valid; tlp_last is set
     logic [7:0]  status;         // cqe_status if err
+    logic [12:0] lost;           // err: bytes of the TLP that will not come (the sum of cnt and lost over all
+                                 // responses of a request is its len); else 0
   } dma_rd_rsp_t;
 
   // Write request; the data stream that follows starts in lane 0 and has exactly len bytes.

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DMA engine between the streams of the NIC and the AXI4 port of the PCIe bridge. Ports first; the body follows.
+module dma_master #(
+  parameter int unsigned DATA_W = 512,           // 128, 256, 512, 1024
+  parameter int unsigned N_TAG = 64,             // read tags: 8..256, a power of two
+  parameter int unsigned CLK_PS = 2000,          // core clock period, for the time-out
+  parameter int unsigned DEVMEM_BYTES = 262144,  // size of device_memory; a power of two, 0: none
+  parameter int unsigned GPU_QUEUE = 64,         // reads of GPU memory that may wait without holding up others
+  parameter int unsigned N_WR = 128              // write TLPs in flight, per target (host, GPUs)
+) (
+  input  logic                     clk_i,
+  input  logic                     rst_i,
+
+  // Settings; may change at any time, a request uses what it finds when it is cut.
+  input  logic [2:0]               cfg_mps_i,         // 128 << n bytes, n > 5 is 5
+  input  logic [2:0]               cfg_mrrs_i,
+  input  logic [7:0]               cfg_pacing_i,      // read TLPs in flight, 0 is 1
+  input  logic [19:0]              cfg_timeout_us_i,  // 0: off
+  input  logic                     cfg_relaxed_i,
+  input  logic                     gdr_en_i,
+  input  logic [255:0]             gpu_base_i,
+  input  logic [255:0]             gpu_limit_i,
+  input  logic [63:0]              devmem_base_i,
+  input  logic                     drain_i,
+  output logic                     idle_o,
+
+  // Read clients: 0 wqe_fetch_engine (RD_WQE), 1 sq_engine (RD_PAYLOAD), 2 spare (RD_RQ).
+  input  logic                     rd0_valid,
+  output logic                     rd0_ready,
+  input  rnic_pkg::dma_rd_req_t    rd0_req,
+  input  logic                     rd1_valid,
+  output logic                     rd1_ready,
+  input  rnic_pkg::dma_rd_req_t    rd1_req,
+  input  logic                     rd2_valid,
+  output logic                     rd2_ready,
+  input  rnic_pkg::dma_rd_req_t    rd2_req,
+  output logic                     rdrsp_valid,       // no ready
+  output rnic_pkg::dma_rd_rsp_t    rdrsp,
+  output logic [DATA_W-1:0]        rdrsp_data,
+
+  // Write clients: 0 rx_placer, 1 cqe_gen, 2 event_queue, 3 spare.
+  input  logic                     wr0_req_valid,
+  output logic                     wr0_req_ready,
+  input  rnic_pkg::dma_wr_req_t    wr0_req,
+  input  logic                     wr0_dat_valid,
+  output logic                     wr0_dat_ready,
+  input  logic [DATA_W-1:0]        wr0_dat_data,
+  input  logic [7:0]               wr0_dat_cnt,
+  input  logic                     wr0_dat_last,
+  input  logic                     wr1_req_valid,
+  output logic                     wr1_req_ready,
+  input  rnic_pkg::dma_wr_req_t    wr1_req,
+  input  logic                     wr1_dat_valid,
+  output logic                     wr1_dat_ready,
+  input  logic [DATA_W-1:0]        wr1_dat_data,
+  input  logic [7:0]               wr1_dat_cnt,
+  input  logic                     wr1_dat_last,
+  input  logic                     wr2_req_valid,
+  output logic                     wr2_req_ready,
+  input  rnic_pkg::dma_wr_req_t    wr2_req,
+  input  logic                     wr2_dat_valid,
+  output logic                     wr2_dat_ready,
+  input  logic [DATA_W-1:0]        wr2_dat_data,
+  input  logic [7:0]               wr2_dat_cnt,
+  input  logic                     wr2_dat_last,
+  input  logic                     wr3_req_valid,
+  output logic                     wr3_req_ready,
+  input  rnic_pkg::dma_wr_req_t    wr3_req,
+  input  logic                     wr3_dat_valid,
+  output logic                     wr3_dat_ready,
+  input  logic [DATA_W-1:0]        wr3_dat_data,
+  input  logic [7:0]               wr3_dat_cnt,
+  input  logic                     wr3_dat_last,
+  output logic                     fault_valid,
+  input  logic                     fault_ready,
+  output rnic_pkg::dma_fault_t     fault,
+
+  // device_memory
+  output logic                     dm_wr_valid,
+  input  logic                     dm_wr_ready,
+  output logic [31:0]              dm_wr_row,
+  output logic [DATA_W-1:0]        dm_wr_data,
+  output logic [DATA_W/8-1:0]      dm_wr_strb,
+  output logic                     dm_rd_valid,
+  input  logic                     dm_rd_ready,
+  output logic [31:0]              dm_rd_row,
+  input  logic [DATA_W-1:0]        dm_rd_data,        // in the cycle after dm_rd_valid && dm_rd_ready
+
+  // AXI4 master; one burst is one TLP.
+  output logic                     m_axi_awvalid,
+  input  logic                     m_axi_awready,
+  output logic [7:0]               m_axi_awid,        // 0 host, 1 GPU
+  output logic [63:0]              m_axi_awaddr,
+  output logic [7:0]               m_axi_awlen,
+  output logic [31:0]              m_axi_awuser,
+  output logic                     m_axi_wvalid,
+  input  logic                     m_axi_wready,
+  output logic [DATA_W-1:0]        m_axi_wdata,
+  output logic [DATA_W/8-1:0]      m_axi_wstrb,
+  output logic                     m_axi_wlast,
+  input  logic                     m_axi_bvalid,
+  output logic                     m_axi_bready,
+  input  logic [7:0]               m_axi_bid,
+  input  logic [1:0]               m_axi_bresp,
+  output logic                     m_axi_arvalid,
+  input  logic                     m_axi_arready,
+  output logic [7:0]               m_axi_arid,
+  output logic [63:0]              m_axi_araddr,
+  output logic [7:0]               m_axi_arlen,
+  output logic [31:0]              m_axi_aruser,
+  input  logic                     m_axi_rvalid,
+  output logic                     m_axi_rready,
+  input  logic [7:0]               m_axi_rid,
+  input  logic [DATA_W-1:0]        m_axi_rdata,
+  input  logic [1:0]               m_axi_rresp,
+  input  logic                     m_axi_rlast,
+  input  logic                     m_axi_ruser,       // poison
+
+  output logic                     cnt_dma_reads_o,
+  output logic                     cnt_dma_writes_o,
+  output logic [15:0]              cnt_dma_read_bytes_amount_o,
+  output logic [15:0]              cnt_dma_write_bytes_amount_o,
+  output logic                     cnt_dma_read_errors_o,
+  output logic                     cnt_dma_page_fault_o,
+  output logic                     cnt_dma_timeouts_o,
+  output logic                     cnt_gdr_refused_o,
+
+  // Writes on the bus: trc first beat of a payload (client 0, 3), CQE (client 1); trc2 last beat of a payload.
+  output logic                     trc_valid_o,
+  output logic [63:0]              trc_o,
+  output logic                     trc_sampled_o,
+  output logic                     trc2_valid_o,
+  output logic [63:0]              trc2_o,
+  output logic                     trc2_sampled_o
+);
+endmodule
