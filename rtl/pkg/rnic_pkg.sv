@@ -58,6 +58,7 @@ package rnic_pkg;
   typedef struct packed {
     logic [23:0] una_psn;        // oldest PSN not acknowledged
     logic        failed;         // the QP failed: flush everything
+    logic        local_waits;    // a message without packets stands behind one that waits for its ACK
   } qp_ack_t;
 
   // Receive half: written by rx_responder only.
@@ -268,7 +269,7 @@ package rnic_pkg;
     logic [23:0] msn;
     logic [7:0]  syndrome;
     logic        ack_req;        // the packet asked for it (or it is a duplicate)
-    logic        urgent;         // NAK, duplicate, last of a message: do not hold back
+    logic        urgent;         // NAK or duplicate: do not hold back
     logic        sampled;
   } ack_req_t;
 

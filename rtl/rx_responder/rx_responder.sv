@@ -303,7 +303,7 @@ module rx_responder #(
     ackq.msn = (execute && last_q) ? r_q.msn + 24'd1 : r_q.msn;
     ackq.syndrome = roce_pkg::SYN_ACK;
     ackq.ack_req = m_q.ack_req;
-    ackq.urgent = last_q || !execute;
+    ackq.urgent = !execute;
     ackq.sampled = 1'b1;
     if (dup_q) ackq.psn = r_q.epsn - 24'd1;
     if (nak_seq) ackq.syndrome = roce_pkg::SYN_NAK_SEQ;
