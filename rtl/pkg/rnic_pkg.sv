@@ -52,6 +52,7 @@ package rnic_pkg;
     logic [31:0] seg_off;        // bytes of that segment already sent
     logic [63:0] va;             // remote address of the next packet
     logic [7:0]  pkts;           // packets since the last AckReq
+    logic        failed;         // a WQE failed here: flush those that follow, until CLEAR or RTS
   } qp_send_t;
 
   // Acknowledged half: written by rx_completer only.
