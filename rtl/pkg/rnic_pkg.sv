@@ -282,6 +282,21 @@ package rnic_pkg;
     logic [23:0] number;         // QPN or CQN
   } event_t;
 
+  // ------------------------------------------------------------------------------- completion, event queues
+  typedef struct packed {
+    logic        valid;
+    logic [7:0]  eqn;
+    logic [3:0]  log_size;       // 1..15
+    logic [63:0] base;           // IOVA
+  } cq_entry_t;
+
+  typedef struct packed {
+    logic        valid;
+    logic [7:0]  msix;
+    logic [3:0]  log_size;       // 1..15
+    logic [63:0] base;           // IOVA
+  } eq_entry_t;
+
   // -------------------------------------------------------------------------------------------- DMA
   localparam logic [3:0] RD_WQE = 4'd0;      // wqe_fetch_engine; slot = fetch job
   localparam logic [3:0] RD_PAYLOAD = 4'd1;  // tx_buffer; slot = TX slot

@@ -273,6 +273,7 @@ module rx_completer (
       if (qpi.op == rnic_pkg::QPI_RTS) begin
         ack_wr.una_psn = qpi.psn;
         ack_wr.failed = 1'b0;
+        ack_wr.local_waits = 1'b0;
       end
     end
   end
