@@ -90,7 +90,7 @@ module stream_fifo #(
   end
 
   `RNIC_STREAM_HOLD(out_valid, out_ready, out_data)
-  `RNIC_ASSERT(level_bound, level_q <= LW'(DEPTH))
+  `RNIC_ASSERT(level_bound, 32'(level_q) <= DEPTH)
   `RNIC_ASSERT(no_underflow, !(out_fire && level_q == '0))
   `RNIC_COVER(full, level_q == LW'(DEPTH))
 

@@ -69,7 +69,7 @@ module stream_fifo_small #(
     if (rst_i) level_q <= '0;
   end
 
-  `RNIC_ASSERT(level_bound, level_q <= LW'(DEPTH))
+  `RNIC_ASSERT(level_bound, 32'(level_q) <= DEPTH)
   `RNIC_STREAM_HOLD(out_valid, out_ready, out_data)
   `RNIC_COVER(full, level_q == LW'(DEPTH))
 

@@ -2,8 +2,8 @@
 //
 // A unit bench: owns one Verilated model, its clocks and its agents.
 //
-//   Bench<Vskid_buffer> bench;                       // clk_i at 500 MHz, model reset with bench.reset()
-//   StreamSource<uint64_t> in(bench, RNIC_STREAM(bench.top(), in));
+//   Bench<Vskid_buffer> bench;                       // clk_i at 500 MHz, model reset with
+//   bench.reset() StreamSource<uint64_t> in(bench, RNIC_STREAM(bench.top(), in));
 //   StreamSink<uint64_t> out(bench, RNIC_STREAM(bench.top(), out));
 //   bench.reset();
 //   in.push(42);
@@ -142,7 +142,7 @@ class Bench : public BenchBase {
       trace_->open(wave_path_.c_str());
     }
 #endif
-    if constexpr (requires(Top& t) { t.clk_i; }) {
+    if constexpr (requires(Top & t) { t.clk_i; }) {
       add_clock("clk", top_->clk_i, period_ps);
     } else {
       static_cast<void>(period_ps);
@@ -166,11 +166,8 @@ class Bench : public BenchBase {
   Top* operator->() { return top_.get(); }
 
   using BenchBase::reset;
-  void reset(uint64_t cycles = 4)
-    requires requires(Top& t) { t.rst_i; }
-  {
-    reset({&top_->rst_i}, cycles);
-  }
+  void reset(uint64_t cycles = 4) requires requires(Top& t) { t.rst_i; }
+  { reset({&top_->rst_i}, cycles); }
 
  protected:
   void eval_model() override {

@@ -174,8 +174,7 @@ void BitLayout::set_bits(Bits& bits, std::string_view field, const Bits& value) 
   bits.insert(place.lsb, value);
 }
 
-Bits BitLayout::pack(
-    std::initializer_list<std::pair<std::string_view, uint64_t>> values) const {
+Bits BitLayout::pack(std::initializer_list<std::pair<std::string_view, uint64_t>> values) const {
   Bits out(width_);
   for (const auto& [field, value] : values) set(out, field, value);
   return out;

@@ -2,10 +2,9 @@
 //
 // Bit vectors of any width, and named fields in them, for wide and packed-struct ports:
 //
-//   const BitLayout kMeta({{"qpn", 24}, {"psn", 24}, {"first", 1}, {"last", 1}});  // as in the struct: MSB first
-//   Bits meta = kMeta.pack({{"qpn", 7}, {"last", 1}});
-//   write_pin(top.in_meta, meta);
-//   CHECK(kMeta.get(read_pin(top.out_meta), "psn") == 0xFFFFFF);
+//   const BitLayout kMeta({{"qpn", 24}, {"psn", 24}, {"first", 1}, {"last", 1}});  // as in the
+//   struct: MSB first Bits meta = kMeta.pack({{"qpn", 7}, {"last", 1}}); write_pin(top.in_meta,
+//   meta); CHECK(kMeta.get(read_pin(top.out_meta), "psn") == 0xFFFFFF);
 #pragma once
 
 #include <verilated.h>

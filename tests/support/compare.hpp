@@ -19,8 +19,8 @@ std::string difference(const Got& got, const Expected& expected) {
   for (size_t i = 0; i < common; ++i) {
     if (!(got[i] == expected[i])) {
       return std::to_string(got.size()) + " of " + std::to_string(expected.size()) +
-             " items; item " + std::to_string(i) + ": got " + detail::show(got[i]) +
-             ", expected " + detail::show(expected[i]);
+             " items; item " + std::to_string(i) + ": got " + detail::show(got[i]) + ", expected " +
+             detail::show(expected[i]);
     }
   }
   if (got.size() == expected.size()) return "";

@@ -11,7 +11,8 @@
 //
 //   // A table with a fixed read latency and no handshake (1 = as a synchronous memory):
 //   FixedLatency<uint32_t> table(bench, 1,
-//       [&]() -> std::optional<uint32_t> { return top.rd_en_o ? std::optional(top.rd_addr_o) : std::nullopt; },
+//       [&]() -> std::optional<uint32_t> { return top.rd_en_o ? std::optional(top.rd_addr_o) :
+//       std::nullopt; },
 //       [&](uint32_t addr) { top.rd_data_i = contents[addr]; });
 #pragma once
 

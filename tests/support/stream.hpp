@@ -41,7 +41,7 @@ namespace rnic::test {
 // When an agent holds back, decided anew every cycle.
 class Stall {
  public:
-  Stall() = default;                                  // never
+  Stall() = default;  // never
   static Stall none() { return {}; }
   static Stall always() { return Stall(Kind::kAlways, 1, 0); }
   static Stall random(double probability) { return Stall(Kind::kRandom, probability, 0); }
@@ -97,7 +97,7 @@ T read_as(const Pin& pin) {
 
 template <class T>
 std::string show(const T& value) {
-  if constexpr (requires(std::ostream& out) { out << value; }) {
+  if constexpr (requires(std::ostream & out) { out << value; }) {
     std::ostringstream out;
     if constexpr (std::is_integral_v<T>) {
       out << "0x" << std::hex << +value;
@@ -120,9 +120,9 @@ template <class T>
 class StreamSource : public Agent {
  public:
   template <class Put>
-    requires std::invocable<Put, const T&>
-  StreamSource(BenchBase& bench, Clock& clock, std::string name, CData& valid, const CData& ready,
-               Put put, Stall stall = {})
+  requires std::invocable<Put, const T&> StreamSource(BenchBase& bench, Clock& clock,
+                                                      std::string name, CData& valid,
+                                                      const CData& ready, Put put, Stall stall = {})
       : bench_(bench),
         clock_(clock),
         name_(std::move(name)),
@@ -134,9 +134,9 @@ class StreamSource : public Agent {
     bench.attach(clock, *this);
   }
   template <class Pin>
-    requires(!std::invocable<Pin, const T&>)
-  StreamSource(BenchBase& bench, Clock& clock, std::string name, CData& valid, const CData& ready,
-               Pin& pin, Stall stall = {})
+  requires(!std::invocable<Pin, const T&>)
+      StreamSource(BenchBase& bench, Clock& clock, std::string name, CData& valid,
+                   const CData& ready, Pin& pin, Stall stall = {})
       : StreamSource(
             bench, clock, std::move(name), valid, ready,
             [&pin](const T& value) { write_pin(pin, value); }, stall) {}
@@ -164,8 +164,9 @@ class StreamSource : public Agent {
     cycles_.clear();
   }
   void wait_idle(uint64_t limit_cycles = 10000) {
-    bench_.wait("source '" + name_ + "' to be taken (" + std::to_string(pending()) + " left at start)",
-                [this] { return queue_.empty(); }, limit_cycles);
+    bench_.wait(
+        "source '" + name_ + "' to be taken (" + std::to_string(pending()) + " left at start)",
+        [this] { return queue_.empty(); }, limit_cycles);
   }
 
   void sample() override {
@@ -212,9 +213,8 @@ template <class T>
 class StreamMonitor : public Agent {
  public:
   template <class Get>
-    requires detail::Reader<Get, T>
-  StreamMonitor(BenchBase& bench, Clock& clock, std::string name, const CData& valid,
-                const CData& ready, Get get)
+  requires detail::Reader<Get, T> StreamMonitor(BenchBase& bench, Clock& clock, std::string name,
+                                                const CData& valid, const CData& ready, Get get)
       : bench_(bench),
         clock_(clock),
         name_(std::move(name)),
@@ -224,9 +224,9 @@ class StreamMonitor : public Agent {
     bench.attach(clock, *this);
   }
   template <class Pin>
-    requires(!detail::Reader<Pin, T>)
-  StreamMonitor(BenchBase& bench, Clock& clock, std::string name, const CData& valid,
-                const CData& ready, const Pin& pin)
+  requires(!detail::Reader<Pin, T>)
+      StreamMonitor(BenchBase& bench, Clock& clock, std::string name, const CData& valid,
+                    const CData& ready, const Pin& pin)
       : StreamMonitor(bench, clock, std::move(name), valid, ready,
                       [&pin] { return detail::read_as<T>(pin); }) {}
   template <class PinOrGet>
@@ -288,7 +288,8 @@ class StreamMonitor : public Agent {
 
  private:
   [[noreturn]] void broke(const std::string& what) {
-    throw ProtocolError("stream '" + name_ + "', cycle " + std::to_string(clock_.cycle()) + ": " + what);
+    throw ProtocolError("stream '" + name_ + "', cycle " + std::to_string(clock_.cycle()) + ": " +
+                        what);
   }
 
   std::string name_;

@@ -88,7 +88,8 @@ void write_wave_view(const std::string& fst_path) {
       if (!wanted(signal)) continue;
       if (first) out << "@200\n-" << title << "\n";
       first = false;
-      out << (signal.find('[') == std::string::npos ? "@28\n" : "@22\n") << "TOP." << signal << "\n";
+      out << (signal.find('[') == std::string::npos ? "@28\n" : "@22\n") << "TOP." << signal
+          << "\n";
     }
   };
   group("clocks and resets", is_clock_or_reset);
