@@ -6,13 +6,13 @@
 //
 // BAR0 and the registers of BAR2 are AXI4-Lite (a request longer than 4 bytes becomes several, in address order);
 // BAR1 and the GDR window (a range of BAR2; its pins carry the offset inside the window) are DATA_W-wide bursts.
-// Order: requests are given in posted order. Writes to one port follow each other without waiting for responses;
-// a write to another port waits until the data of all earlier ones were taken; a read waits for the responses of
-// all earlier writes. BAR1 cannot be read: the answer is all ones and an error.
+// Order: writes are given one after the other, in posted order, each when the data of the one before were taken
+// (one per cycle when the port is ready); responses are not waited for. A read is given when all earlier writes have
+// their responses; later writes pass a read that waits for its data. BAR1 cannot be read: all ones and an error.
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <string>
 
 #include "harness/axi/pins.hpp"
 #include "harness/axi/protocol_error.hpp"
@@ -41,26 +41,24 @@ class BarAgent {
   uint64_t write_errors() const { return write_errors_; }  // BRESP other than OKAY
 
  private:
-  enum class Port : uint8_t { kBar0, kBar1, kBar2, kGdr, kNone };
-  struct LiteState {
-    bool aw_pending = false, w_pending = false, ar_pending = false;
-    uint32_t responses = 0;
-  };
-  struct BurstState {
-    bool aw_pending = false, ar_pending = false;
-    uint32_t beats_left = 0, responses = 0;
-  };
+  enum class Port : uint8_t { kBar0, kBar1, kBar2, kGdr };
+  static const char* name(Port port);
 
-  Port port_of(const pcie::MmioOp& op) const;
-  void start(uint64_t horizon_ps);
-  void start_lite(LiteOut& pins, LiteState& state);
-  void start_burst_write(BurstOut& pins, BurstState& state, uint32_t addr);
-  void set_burst_beat(BurstOut& pins);
-  void sample_lite(const LiteIn& in, LiteOut& pins, LiteState& state, const char* name, uint64_t now_ps);
-  void sample_burst(const BurstIn& in, BurstOut& pins, BurstState& state, const char* name, uint64_t now_ps);
-  void finish_read(bool ok, uint64_t now_ps);
-  bool data_taken() const;
-  bool responses_done() const;
+  [[noreturn]] void fail(Port port, const char* signal, const std::string& what) const;
+  Port port_of(pcie::Bar bar, uint32_t offset) const;
+  bool is_lite(Port port) const { return port == Port::kBar0 || port == Port::kBar2; }
+  LiteOut& lite(Port port) { return port == Port::kBar0 ? out_.bar0 : out_.bar2; }
+  BurstOut& burst(Port port) { return port == Port::kBar1 ? out_.bar1 : out_.gdr; }
+
+  void give_write();
+  void give_read();
+  void put_beat(BurstOut& pins);
+  void sample_lite(Port port, const LiteIn& in, uint64_t now_ps);
+  void sample_burst(Port port, const BurstIn& in, uint64_t now_ps);
+  void response(Port port, uint8_t resp);
+  void write_piece_done(uint64_t now_ps);
+  void read_piece(Port port, const uint8_t* data, uint32_t len, uint8_t resp, uint64_t now_ps);
+  void check_valid_holds(Port port, bool& held, bool valid, const char* signal);
   bool pause() { return config_.stall != 0 && rng_.below(256) < config_.stall; }
 
   pcie::Fabric& fabric_;
@@ -68,21 +66,32 @@ class BarAgent {
   uint32_t beat_bytes_;
   mem::Random rng_;
   BarOut out_;
-  LiteState bar0_, bar2_;
-  BurstState bar1_, gdr_;
-  Port last_port_ = Port::kNone;
   uint64_t cycle_ = 0;
   uint64_t write_errors_ = 0;
+  uint32_t responses_due_[4] = {};
+  uint32_t responses_due_all_ = 0;
+  bool b_held_[4] = {}, r_held_[4] = {};
 
-  bool have_op_ = false;      // op_ is being given to its port
-  pcie::MmioOp op_;
-  Port op_port_ = Port::kNone;
-  uint32_t op_done_ = 0;      // bytes given (writes) or received (reads)
-  bool read_error_ = false;
+  // The write that is being given.
+  bool writing_ = false;
+  bool aw_open_ = false, w_open_ = false;  // this piece's address, data not yet taken
+  pcie::MmioOp write_;
+  Port write_port_ = Port::kBar0;
+  uint32_t write_done_ = 0;                // bytes given
+  uint32_t piece_ = 0;                     // bytes of the piece on the pins
+  uint32_t beat_ = 0, beats_ = 0;          // bursts
+
+  // The read that is being given.
   bool reading_ = false;
-  uint32_t burst_base_ = 0;   // lane-aligned address of the burst's first beat
-  std::vector<uint32_t> burst_words_;  // lanes of the whole burst
-  uint32_t burst_beat_ = 0, burst_beats_ = 0;
+  bool ar_open_ = false, r_due_ = false;
+  pcie::MmioOp read_;
+  Port read_port_ = Port::kBar0;
+  uint32_t read_done_ = 0;
+  uint32_t read_piece_ = 0;
+  uint32_t read_beat_ = 0, read_beats_ = 0;
+  bool read_ok_ = true;
+
+  alignas(128) uint8_t lanes_[256];        // the whole write burst on its lanes
 };
 
 }  // namespace rnic::axi

@@ -17,12 +17,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "harness/axi/pins.hpp"
 #include "harness/axi/protocol_error.hpp"
 #include "harness/mem/random.hpp"
 #include "harness/pcie/fabric.hpp"
+#include "harness/pcie/ring.hpp"
 
 namespace rnic::axi {
 
@@ -64,66 +67,74 @@ class DmaAgent : public pcie::RequesterSink {
 
  private:
   struct Address {
-    uint64_t addr;
-    uint32_t user;
-    uint8_t id, len;
+    uint64_t addr = 0;
+    uint32_t user = 0;
+    uint8_t id = 0, len = 0;
+    bool operator==(const Address&) const = default;
   };
-  struct Staged;       // a burst of write data
+  struct Burst {           // write data on their way in
+    pcie::WriteOp* op = nullptr;
+    bool attached = false;  // its address is known
+    bool last = false;
+    std::vector<Strobe> strobes;  // while the address is not known
+  };
   struct Arrival {
-    pcie::ReadOp* op;
-    uint32_t chunk;
+    pcie::ReadOp* op = nullptr;
+    uint32_t chunk = 0;
   };
-  struct Response {
-    pcie::WriteOp* op;
-    uint64_t time_ps;
+  struct IdList {
+    pcie::WriteOp* head = nullptr;
+    pcie::WriteOp* tail = nullptr;
   };
 
   [[noreturn]] void fail(const char* signal, const std::string& what) const;
   void check_hold(const DmaIn& in);
-  void check_address(const char* signal, const Address& a, uint32_t max_bytes) const;
-  pcie::Endpoint endpoint_of(const UserBits& user) const;
-  void take_address(const Address& a, uint64_t now_ps);
+  void check_address(const char* channel, const Address& a, uint32_t max_bytes) const;
+  static pcie::Endpoint endpoint_of(const UserBits& user);
   void take_beat(const DmaIn& in, uint64_t now_ps);
+  void attach(Burst& burst, const Address& a, uint64_t now_ps);
+  void finish(Burst& burst, uint64_t now_ps);
   void check_strobe(const pcie::WriteOp& op, uint32_t beat, const Strobe& got) const;
-  void match_staged(uint64_t now_ps);
-  void take_read(const DmaIn& in, uint64_t now_ps);
+  void take_read(const Address& a, uint64_t now_ps);
+  void take_response();
+  void read_beat_taken(uint64_t now_ps);
+  void next_response(uint64_t horizon_ps);
   void next_beat(uint64_t horizon_ps);
-  void finish_read_beat(uint64_t now_ps);
-  void forget(pcie::ReadOp* op);
   bool pause(uint16_t p) { return p != 0 && rng_.below(256) < p; }
-  Strobe lanes(uint32_t from, uint32_t to) const;
 
   pcie::Fabric& fabric_;
   DmaAgentConfig config_;
   uint32_t beat_bytes_;
-  uint32_t beat_shift_;
   mem::Random rng_;
   DmaOut out_;
   uint64_t cycle_ = 0;
   uint64_t read_beats_ = 0, write_beats_ = 0;
 
   // write side
-  pcie::Ring<Address> aw_;                 // addresses without complete data, oldest first
-  std::vector<std::unique_ptr<Staged>> staged_pool_;
-  pcie::Ring<Staged*> staged_;             // data bursts, oldest first; the last may be incomplete
-  pcie::Ring<Response> b_ready_;
-  struct IdList {
-    pcie::WriteOp* head = nullptr;
-    pcie::WriteOp* tail = nullptr;
-  };
+  pcie::Ring<Address> aw_;        // addresses that wait for their data
+  pcie::Ring<Burst*> ahead_;      // data that wait for their address
+  Burst* open_ = nullptr;         // the burst whose beats are coming
+  std::vector<std::unique_ptr<Burst>> bursts_;
+  std::vector<Burst*> bursts_free_;
   std::vector<IdList> write_ids_;
-  pcie::WriteOp* b_now_ = nullptr;
-  uint32_t writes_outstanding_ = 0;
+  pcie::Ring<pcie::WriteOp*> answered_;  // next of their ID, response due at response_ps
+  pcie::WriteOp* response_ = nullptr;    // on the B channel
+  uint32_t writes_open_ = 0;             // attached, response not yet taken
 
   // read side
   std::vector<pcie::ReadOp*> read_ids_;
+  uint32_t reads_open_ = 0;
   pcie::Ring<Arrival> arrivals_;
-  pcie::ReadOp* r_now_ = nullptr;          // the burst whose beats are being given
-  bool r_mid_burst_ = false;
+  pcie::ReadOp* reading_ = nullptr;      // its beat is on the R channel
+  uint32_t beat_end_ = 0;                // offset behind that beat's last byte
+  alignas(128) uint8_t junk_[pcie::kMaxBeatBytes];
 
-  // what the last sample saw, for the hold rules
-  DmaIn last_;
-  std::vector<uint32_t> last_w_;
+  // hold rules
+  bool aw_held_ = false, w_held_ = false, ar_held_ = false;
+  Address held_aw_, held_ar_;
+  Strobe held_strb_{};
+  bool held_last_ = false;
+  std::vector<uint32_t> held_data_;
 };
 
 }  // namespace rnic::axi

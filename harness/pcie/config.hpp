@@ -33,8 +33,8 @@ struct LinkConfig {
   uint64_t up_latency_ps = 0;  // end of serialization at the NIC until it is at host or switch
   uint64_t down_latency_ps = 0;
   // true: header, framing and LCRC take link time (MWr/MRd 16+8 B, 3 DW headers below 4 GB, CplD 12+8 B) and
-  // payload counts in whole DW. false ("of payload"): only payload bytes take time, other TLPs take none and
-  // wait for nothing but the ordering rules.
+  // payload counts in whole DW. false ("of payload"): only payload bytes of DMA take time; read requests and MMIO
+  // take none and wait for nothing but the ordering rules.
   bool tlp_overhead = true;
   bool ecrc = false;             // 4 B more per TLP (with tlp_overhead)
   uint32_t dllp_permille = 0;    // share of the raw rate that link-layer packets take
@@ -51,8 +51,8 @@ enum class WriteResponse : uint8_t {
 };
 
 struct HostConfig {
-  uint64_t ring_read_ps = 0;     // memory latency of reads from a region registered as kRing
-  uint64_t data_read_ps = 0;     // of all other reads
+  uint64_t ring_read_ps = 0;     // reads from a kRing region: from arrival until their first completion is sent
+  uint64_t data_read_ps = 0;     // all other reads: from arrival until their first byte is sent
   uint64_t write_commit_ps = 0;  // from arrival until visible
   uint64_t read_jitter_ps = 0;   // each read: uniform 0..this on top (completions overtake each other)
   uint64_t write_jitter_ps = 0;  // each write; visible order is kept unless relaxed ordering is set

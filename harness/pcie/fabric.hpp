@@ -18,17 +18,12 @@
 // MMIO reads and completions, up to the NIC's port (see harness/axi for the order at its AXI ports).
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <vector>
 
 #include "harness/mem/iommu.hpp"
 #include "harness/mem/memory.hpp"
-#include "harness/mem/random.hpp"
 #include "harness/pcie/config.hpp"
-#include "harness/pcie/ring.hpp"
 #include "harness/pcie/types.hpp"
 
 namespace rnic::pcie {
@@ -100,15 +95,15 @@ class Fabric {
   size_t add_fault(const FaultRule& rule);   // returns a handle
   void remove_fault(size_t handle);
   uint64_t fault_hits(size_t handle) const;
-  void set_msix_callback(MsixCallback callback) { msix_ = std::move(callback); }
+  void set_msix_callback(MsixCallback callback);
   void add_observer(Observer* observer);     // borrowed, outlives this or is removed
   void remove_observer(Observer* observer);
 
-  const Config& config() const { return config_; }
-  const Stats& stats() const { return stats_; }
+  const Config& config() const;
+  const Stats& stats() const;
   const GpuConfig& gpu_config(int gpu) const;
   mem::SparseMemory& memory(Endpoint where) const;
-  int gpu_count() const { return static_cast<int>(targets_.size()) - 1; }
+  int gpu_count() const;
   // The GPU whose window holds addr, or -1.
   int gpu_of(uint64_t addr) const;
   // Functional access by bus address, no time, no log: true if every page is mapped. For checkers and models.
@@ -116,7 +111,7 @@ class Fabric {
   bool backdoor_write(Endpoint where, uint64_t addr, const void* src, uint64_t len);
 
   // --- NIC side: requester (DMA). Times must not lie before now_ps() ---
-  void set_sink(RequesterSink* sink) { sink_ = sink; }
+  void set_sink(RequesterSink* sink);
   WriteOp* alloc_write();
   // The first beat is there: the TLP may start on the link. addr, len, target... are set.
   void begin_write(WriteOp* op, uint64_t now_ps);
@@ -128,38 +123,31 @@ class Fabric {
   ReadOp* alloc_read();
   void issue_read(ReadOp* op, uint64_t now_ps);
   void release_read(ReadOp* op);
-  // The NIC has taken this completion's data: its flow-control credits go back.
-  void completion_taken(const ReadOp* op, const CompletionChunk& chunk, uint32_t start, uint64_t now_ps);
-  uint32_t reads_in_flight() const { return reads_in_flight_; }
-  // The NIC was reset: reads in flight are forgotten (their completions are dropped), writes already complete go on.
-  void cancel_reads();
+  // The NIC has taken the data of one completion (`bytes` of payload): its flow-control credits go back.
+  void completion_taken(uint32_t bytes, uint64_t now_ps);
+  uint32_t reads_in_flight() const { return reads_in_flight_; }  // not yet released
+  // The NIC was reset: forget an operation in any state. Completions of the read are dropped; a write goes on to
+  // memory if it was complete and vanishes otherwise. Do not use the op afterwards.
+  void abandon_read(ReadOp* op);
+  void abandon_write(WriteOp* op);
 
   // --- NIC side: completer (BARs) ---
-  // The oldest MMIO request that has arrived by horizon_ps, or null. Writes and reads come in posted order.
-  const MmioOp* mmio_front(uint64_t horizon_ps);
-  void mmio_pop(uint64_t now_ps);  // taken by the NIC's port: credits go back
+  // The oldest MMIO write that has arrived by horizon_ps, or null.
+  const MmioOp* mmio_write_front(uint64_t horizon_ps) const;
+  void mmio_write_pop(uint64_t now_ps);  // taken by the NIC's port: its credits go back
+  // The oldest MMIO read that has arrived, if all writes that arrived before it were popped. Writes may pass reads.
+  const MmioOp* mmio_read_front(uint64_t horizon_ps) const;
+  void mmio_read_pop(uint64_t now_ps);
   void mmio_answer(uint32_t id, const uint8_t* data, uint32_t len, bool ok, uint64_t now_ps);
 
  private:
-  struct Target;
-  struct Event;
-  struct MmioPending;
   struct Impl;
-
   void run(uint64_t until_ps);
 
-  Config config_;
-  mem::SparseMemory& host_memory_;
-  mem::Iommu& iommu_;
   uint64_t now_ps_ = 0;
   uint64_t next_event_ps_ = ~0ull;
   uint32_t posted_backlog_ = 0;
   uint32_t reads_in_flight_ = 0;
-  RequesterSink* sink_ = nullptr;
-  MsixCallback msix_;
-  Stats stats_;
-  std::vector<Observer*> observers_;
-  std::vector<std::unique_ptr<Target>> targets_;  // 0: host, 1 + n: GPU n
   std::unique_ptr<Impl> impl_;
 };
 

@@ -80,61 +80,63 @@ struct CompletionChunk {
   uint64_t last_ps = 0;      // its last byte arrives
 };
 
-// A read by the NIC. Owned by the fabric's pool; the requester holds it from issue until release_read().
+// A read by the NIC. Owned by the fabric's pool; the requester holds it from alloc_read() to release_read().
 struct ReadOp {
   // set by the requester
   uint64_t addr = 0;
-  uint32_t len = 0;          // 1..4096; no_data: answered without touching memory
+  uint32_t len = 0;               // 1..4096
   uint8_t tag = 0;
-  bool no_data = false;
+  bool no_data = false;           // zero-length: memory is not touched, one completion answers
   bool relaxed = false;
   Endpoint target;
-  uint64_t issue_ps = 0;
   // set by the fabric
-  uint64_t posted_mark = 0;
+  uint64_t sequence = 0;
+  uint64_t posted_mark = 0;       // posted writes that must leave before it
+  uint64_t completion_mark = 0;   // MMIO writes that must leave before its completions
+  uint64_t phys = 0;
+  uint64_t delay_ps = 0;
   CompletionStatus status = CompletionStatus::kSuccess;
-  bool cancelled = false;
-  bool unclaimed = false;
-  uint16_t error_from = 0xFFFF;   // offset from which completions are errors
-  uint16_t poison_at = 0xFFFF;    // offset inside the poisoned completion
-  uint32_t sent = 0;              // bytes already on the link
+  bool in_use = false;
+  bool abandoned = false;         // the requester has forgotten it
+  bool lost = false;              // no completion will come
+  uint16_t error_from = 0xFFFF;   // completions from this offset on are errors
+  uint16_t poison_at = 0xFFFF;    // the completion that holds this offset is poisoned
+  uint32_t sent = 0;              // bytes whose completions are on the link
   uint32_t chunk_count = 0;
-  uint64_t cpl_mark = 0;
   CompletionChunk chunks[kMaxTlpBytes / 64 + 2];
-  // set by the requester's agent
+  // for the requester's use
   uint32_t beats = 0, beats_done = 0, chunk_now = 0;
-  uint32_t chunks_counted = 0;
-  // Byte at address a is data[a % 128 + ...]: the first byte sits at data[addr % kMaxBeatBytes].
+  // The first byte sits at data[addr % kMaxBeatBytes], so that beats of every width are aligned in it.
   alignas(128) uint8_t data[kOpDataBytes];
 };
 
-// A posted write by the NIC. Owned by the fabric's pool.
+// A posted write by the NIC. Owned by the fabric's pool; it goes back when the requester has released it and its
+// data are visible.
 struct WriteOp {
   // set by the requester before begin_write()
   uint64_t addr = 0;
-  uint32_t len = 0;
+  uint32_t len = 0;               // 1..4096
   uint8_t tag = 0;
-  bool no_data = false;
+  bool no_data = false;           // zero-length: memory is not touched
   bool relaxed = false;
   Endpoint target;
   // set by the fabric
-  uint64_t first_ps = 0;     // first beat
-  uint64_t complete_ps = 0;  // last beat; valid if complete
+  bool failed = false;            // IOMMU fault, unclaimed or injected error: nothing is written
+  bool lost = false;              // injected: nothing is written, nobody is told
+  bool poisoned = false;          // injected: nothing is written
+  bool complete = false, started = false, answered = false, released = false, visible = false;
+  bool stall_counted = false;
+  uint64_t sequence = 0;
+  uint64_t complete_ps = 0;       // last beat taken
   uint64_t slot_start_ps = 0, slot_end_ps = 0;
-  bool complete = false, started = false, departed = false;
-  bool failed = false;       // IOMMU fault, unclaimed or injected: nothing is written
-  bool poisoned = false;
-  bool lost = false;
-  bool answered = false;     // requester has its response
   uint64_t delay_ps = 0;
   uint64_t phys = 0;
-  uint64_t arrive_ps = 0;
-  // set by the requester's agent
+  // for the requester's use
   WriteOp* next_same_id = nullptr;
   bool done = false;
   uint64_t response_ps = 0;
-  // The first byte to write is data[data_offset].
-  uint32_t data_offset = 0;
+  uint32_t beats = 0;
+  uint32_t data_offset = 0;       // the first byte is data[data_offset]; set before finish_write()
   alignas(128) uint8_t data[kOpDataBytes];
 };
 
