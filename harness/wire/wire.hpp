@@ -44,7 +44,8 @@ struct LinkConfig {
   TimePs delay_ps = 200'000;
   bool fcs_in_stream = false;     // the stream carries the FCS (generated and checked by the NIC)
   uint32_t max_frame = 9728;      // stream bytes; a longer frame is cut there with an error
-  uint32_t tx_fifo_bytes = 0;     // bytes the transmit MAC takes ahead of the wire, beyond what pacing needs
+  uint32_t tx_fifo_bytes = 256;   // bytes the transmit MAC takes ahead of the wire, beyond one beat: it evens out
+                                  // short beats, and does not change when a byte is on the wire
   TimePs rx_max_lag_ps = 1'000'000;  // a frame whose delivery would start later than this after its arrival is dropped
 };
 
@@ -80,7 +81,7 @@ struct FrameFlags {
 };
 
 struct FrameInfo {
-  std::span<const uint8_t> bytes;  // stream bytes (with FCS only when fcs_in_stream)
+  std::span<const uint8_t> bytes{};  // stream bytes (with FCS only when fcs_in_stream)
   TimePs first_ps = 0;             // first byte after the preamble, at this end of the cable
   TimePs last_ps = 0;              // end of the FCS, at this end of the cable
   uint64_t number = 0;             // 0, 1, .. in the order of transmission, per direction
@@ -99,7 +100,7 @@ class FrameObserver {
 
 // What a fault hook may do to one frame. Bytes may be edited in place (the length stays).
 struct FrameEdit {
-  std::span<uint8_t> bytes;
+  std::span<uint8_t> bytes{};
   TimePs time_ps = 0;  // end of the frame at the sender
   uint64_t number = 0;
   int direction = 0;
@@ -111,9 +112,9 @@ struct FrameEdit {
   bool bad_fcs = false;        // a bit error on the cable: the receiving MAC flags it
 };
 
-// A direction with a hook stores each frame whole before it forwards it, as a switch would: delivery is at
-// max(first byte + delay, end of the frame at the sender + what the hook adds), never overlapping. Without a hook frames
-// are cut through.
+// A direction with a hook stores each frame whole before it forwards it, as a switch would: the frame starts again on
+// the cable at the sender's first edge (or send, advance) at or after its end plus what the hook adds, so latency grows
+// by about one frame time. Frames never overlap. Without a hook frames are cut through.
 class FaultHook {
  public:
   virtual ~FaultHook() = default;
@@ -143,6 +144,7 @@ class WireClock {
     ps_ = ps;
     rest_ = 0;
   }
+  void shift(TimePs ps) { ps_ += ps; }
   void advance(uint64_t bytes);
   WireClock after(uint64_t bytes) const {
     WireClock c = *this;
