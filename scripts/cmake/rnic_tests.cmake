@@ -60,7 +60,6 @@ function(rnic_unit_test block)
   foreach(variant "" "_wave")
     set(program unit_${block}${variant})
     add_executable(${program} EXCLUDE_FROM_ALL ${sources})
-    set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
     target_compile_options(${program} PRIVATE -O1)  # test code is compiled often and waits for the model
     target_compile_definitions(${program} PRIVATE RNIC_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     foreach(model IN LISTS models)
