@@ -193,20 +193,20 @@ class BlockEmitter {
         continue;
       }
       for (const auto& f : r.fields) {
-        if (f.writable()) line("  logic {}{}_q;", range_of(f.width * r.count), flat(r, f));
-        if (f.hw == Hw::kInOut) line("  logic {}{}_we_q;", range_of(r.count), flat(r, f));
+        if (f.writable()) line("  logic {}reg_{}_q;", range_of(f.width * r.count), flat(r, f));
+        if (f.hw == Hw::kInOut) line("  logic {}reg_{}_we_q;", range_of(r.count), flat(r, f));
       }
-      if (has_wt(r)) line("  logic {}{}_we_q;", range_of(r.count), flat(r));
+      if (has_wt(r)) line("  logic {}reg_{}_we_q;", range_of(r.count), flat(r));
       if (r.width == 64) {
-        line("  logic [{}:0] {}_snap_q;", r.count * 32 - 1, flat(r));
-        line("  logic {}{}_snap_valid_q;", range_of(r.count), flat(r));
+        line("  logic [{}:0] snap_{}_q;", r.count * 32 - 1, flat(r));
+        line("  logic {}snapv_{}_q;", range_of(r.count), flat(r));
       }
       if (r.width == 64 && r.writable()) {
         line("  /* verilator lint_off UNUSEDSIGNAL */  // bits of no field are staged too");
-        line("  logic [{}:0] {}_lo_q;", r.count * 32 - 1, flat(r));
-        line("  logic [{}:0] {}_lo_strb_q;", r.count * 4 - 1, flat(r));
+        line("  logic [{}:0] stage_{}_data_q;", r.count * 32 - 1, flat(r));
+        line("  logic [{}:0] stage_{}_strb_q;", r.count * 4 - 1, flat(r));
         for (std::uint64_t i = 0; i < r.count; ++i) {
-          line("  logic [63:0] {}_wd_{}, {}_wm_{};", flat(r), i, flat(r), i);
+          line("  logic [63:0] wd_{}_{}, wm_{}_{};", flat(r), i, flat(r), i);
         }
         line("  /* verilator lint_on UNUSEDSIGNAL */");
       }
@@ -275,7 +275,7 @@ class BlockEmitter {
     if (f.hw == Hw::kConst) return fmt::format("{}'h{:x}", n, (f.reset >> lo) & ones(n));
     if (f.access == Access::kPulse) return fmt::format("{}'h0", n);
     const bool live = f.hw == Hw::kIn || f.hw == Hw::kInOut;
-    return slice(r, f, flat(r, f) + (live ? "_i" : "_q"), i, lo, hi);
+    return slice(r, f, live ? flat(r, f) + "_i" : "reg_" + flat(r, f) + "_q", i, lo, hi);
   }
 
   void decode() {
@@ -284,10 +284,10 @@ class BlockEmitter {
       line("");
       for (std::uint64_t i = 0; i < r.count; ++i) {
         const auto n = flat(r);
-        line("  assign {}_wd_{} = {{w_data_q, {}_lo_q[{}:{}]}};", n, i, n, i * 32 + 31, i * 32);
-        line("  assign {}_wm_{} = {{w_mask, {{8{{{}_lo_strb_q[{}]}}}}, {{8{{{}_lo_strb_q[{}]}}}},", n, i, n,
+        line("  assign wd_{}_{} = {{w_data_q, stage_{}_data_q[{}:{}]}};", n, i, n, i * 32 + 31, i * 32);
+        line("  assign wm_{}_{} = {{w_mask, {{8{{stage_{}_strb_q[{}]}}}}, {{8{{stage_{}_strb_q[{}]}}}},", n, i, n,
              i * 4 + 3, n, i * 4 + 2);
-        line("                      {{8{{{}_lo_strb_q[{}]}}}}, {{8{{{}_lo_strb_q[{}]}}}}}};", n, i * 4 + 1, n,
+        line("                      {{8{{stage_{}_strb_q[{}]}}}}, {{8{{stage_{}_strb_q[{}]}}}}}};", n, i * 4 + 1, n,
              i * 4);
       }
     }
@@ -314,7 +314,7 @@ class BlockEmitter {
         for (unsigned w = 0; w < r.width / 32; ++w) {
           auto value = read_word(r, i, w);
           if (w == 1) {
-            value = fmt::format("{}_snap_valid_q{} ? {}_snap_q[{}:{}] : {}", flat(r), index(r, i), flat(r),
+            value = fmt::format("snapv_{}_q{} ? snap_{}_q[{}:{}] : {}", flat(r), index(r, i), flat(r),
                                 i * 32 + 31, i * 32, value);
           }
           line("        {}: begin  // {}{}{}", word_literal(r.element_offset(i) + 4 * w), r.name,
@@ -465,14 +465,14 @@ class BlockEmitter {
       if (!f.writable()) continue;
       const auto rng = f.width == 1 ? fmt::format("[{}]", f.lsb) : fmt::format("[{}:{}]", f.msb(), f.lsb);
       const auto n = flat(r, f);
-      const auto q = element(r, f, n + "_q", i);
+      const auto q = element(r, f, "reg_" + n + "_q", i);
       const auto d = wd + rng;
       const auto m = wm + rng;
       switch (f.access) {
         case Access::kRw:
           if (f.hw == Hw::kInOut) {
             line("          {} <= ({} & ~{}) | ({} & {});", q, element(r, f, n + "_i", i), m, d, m);
-            line("          {}_we_q{} <= {};", n, index(r, i), reduce(f, m));
+            line("          reg_{}_we_q{} <= {};", n, index(r, i), reduce(f, m));
             break;
           }
           [[fallthrough]];
@@ -498,7 +498,7 @@ class BlockEmitter {
             f.width == 1 ? fmt::format("[{}]", f.lsb) : fmt::format("[{}:{}]", f.msb(), f.lsb);
         any += (any.empty() ? "" : " || ") + reduce(f, wm + rng);
       }
-      line("          {}_we_q{} <= {};", flat(r), index(r, i), any);
+      line("          reg_{}_we_q{} <= {};", flat(r), index(r, i), any);
     }
   }
 
@@ -513,11 +513,11 @@ class BlockEmitter {
       if (is_capture(r)) continue;
       for (const auto& f : r.fields) {
         const auto n = flat(r, f);
-        if (f.access == Access::kPulse) line("    {}_q <= '0;", n);
-        if (f.access == Access::kW1c) line("    {}_q <= {}_q | {}_i;", n, n, n);
-        if (f.hw == Hw::kInOut) line("    {}_we_q <= '0;", n);
+        if (f.access == Access::kPulse) line("    reg_{}_q <= '0;", n);
+        if (f.access == Access::kW1c) line("    reg_{}_q <= reg_{}_q | {}_i;", n, n, n);
+        if (f.hw == Hw::kInOut) line("    reg_{}_we_q <= '0;", n);
       }
-      if (has_wt(r)) line("    {}_we_q <= '0;", flat(r));
+      if (has_wt(r)) line("    reg_{}_we_q <= '0;", flat(r));
     }
     line("    if (wr_now) begin");
     line("      case (word)");
@@ -534,11 +534,11 @@ class BlockEmitter {
       for (const auto& f : r.fields) {
         if (!f.writable()) continue;
         const auto lit = fmt::format("{}'h{:x}", f.width, f.reset);
-        line("      {}_q <= {};", flat(r, f), r.count == 1 ? lit : fmt::format("{{{}{{{}}}}}", r.count, lit));
-        if (f.hw == Hw::kInOut) line("      {}_we_q <= '0;", flat(r, f));
+        line("      reg_{}_q <= {};", flat(r, f), r.count == 1 ? lit : fmt::format("{{{}{{{}}}}}", r.count, lit));
+        if (f.hw == Hw::kInOut) line("      reg_{}_we_q <= '0;", flat(r, f));
       }
-      if (has_wt(r)) line("      {}_we_q <= '0;", flat(r));
-      if (r.width == 64) line("      {}_lo_strb_q <= '0;", flat(r));
+      if (has_wt(r)) line("      reg_{}_we_q <= '0;", flat(r));
+      if (r.width == 64) line("      stage_{}_strb_q <= '0;", flat(r));
     }
     line("    end");
     line("  end");
@@ -554,13 +554,13 @@ class BlockEmitter {
       line("        end");
       return;
     }
-    const auto lo = fmt::format("{}_lo_q[{}:{}]", n, i * 32 + 31, i * 32);
-    const auto strb = fmt::format("{}_lo_strb_q[{}:{}]", n, i * 4 + 3, i * 4);
+    const auto lo = fmt::format("stage_{}_data_q[{}:{}]", n, i * 32 + 31, i * 32);
+    const auto strb = fmt::format("stage_{}_strb_q[{}:{}]", n, i * 4 + 3, i * 4);
     line("          {} <= ({} & ~w_mask) | (w_data_q & w_mask);", lo, lo);
     line("          {} <= {} | w_strb_q;", strb, strb);
     line("        end");
     line("        {}: begin", word_literal(r.element_offset(i) + 4));
-    write_element(r, i, fmt::format("{}_wd_{}", n, i), fmt::format("{}_wm_{}", n, i));
+    write_element(r, i, fmt::format("wd_{}_{}", n, i), fmt::format("wm_{}_{}", n, i));
     line("          {} <= 4'h0;", strb);
     line("        end");
   }
@@ -601,10 +601,10 @@ class BlockEmitter {
       if (r.width != 64) continue;
       for (std::uint64_t i = 0; i < r.count; ++i) {
         line("        {}: begin", word_literal(r.element_offset(i)));
-        line("          {}_snap_q[{}:{}] <= {};", flat(r), i * 32 + 31, i * 32, read_word(r, i, 1));
-        line("          {}_snap_valid_q{} <= 1'b1;", flat(r), index(r, i));
+        line("          snap_{}_q[{}:{}] <= {};", flat(r), i * 32 + 31, i * 32, read_word(r, i, 1));
+        line("          snapv_{}_q{} <= 1'b1;", flat(r), index(r, i));
         line("        end");
-        line("        {}: {}_snap_valid_q{} <= 1'b0;", word_literal(r.element_offset(i) + 4), flat(r),
+        line("        {}: snapv_{}_q{} <= 1'b0;", word_literal(r.element_offset(i) + 4), flat(r),
              index(r, i));
       }
     }
@@ -613,7 +613,7 @@ class BlockEmitter {
     line("    end");
     line("    if (rst_i) begin");
     for (const auto& r : b_.registers) {
-      if (r.width == 64) line("      {}_snap_valid_q <= '0;", flat(r));
+      if (r.width == 64) line("      snapv_{}_q <= '0;", flat(r));
     }
     line("    end");
     line("  end");
@@ -625,10 +625,10 @@ class BlockEmitter {
       if (is_capture(r)) continue;
       for (const auto& f : r.fields) {
         const auto n = flat(r, f);
-        if (f.writable()) line("  assign {}_o = {}_q;", n, n);
-        if (f.hw == Hw::kInOut) line("  assign {}_we_o = {}_we_q;", n, n);
+        if (f.writable()) line("  assign {}_o = reg_{}_q;", n, n);
+        if (f.hw == Hw::kInOut) line("  assign {}_we_o = reg_{}_we_q;", n, n);
       }
-      if (has_wt(r)) line("  assign {}_we_o = {}_we_q;", flat(r), flat(r));
+      if (has_wt(r)) line("  assign {}_we_o = reg_{}_we_q;", flat(r), flat(r));
     }
     for (std::size_t k = 0; k < wins_.size(); ++k) {
       const auto& w = *wins_[k];

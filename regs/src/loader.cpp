@@ -717,9 +717,21 @@ class Loader {
     };
     for (const auto& r : b.registers) {
       add(to_lower(r.name), r.pos);
-      for (const auto& f : r.fields) add(to_lower(r.name) + "_" + f.name, f.pos);
+      bool triggers = false;
+      for (const auto& f : r.fields) {
+        const auto flat = to_lower(r.name) + "_" + f.name;
+        add(flat, f.pos);
+        if (f.hw == Hw::kInOut) add(flat + "_we", f.pos);
+        triggers |= f.access == Access::kWt;
+      }
+      if (triggers) add(to_lower(r.name) + "_we", r.pos);
     }
-    for (const auto& w : b.windows) add(to_lower(w.name), w.pos);
+    for (const auto& w : b.windows) {
+      add(to_lower(w.name), w.pos);
+      for (const char* port : {"req", "we", "addr", "wdata", "wstrb", "ack", "rdata"}) {
+        add(fmt::format("{}_{}", to_lower(w.name), port), w.pos);
+      }
+    }
   }
 
   void check_across() {
