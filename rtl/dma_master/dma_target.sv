@@ -2,10 +2,10 @@
 //
 // Decides where a range of DMA addresses lives: host, one of four GPU windows, or device_memory. Combinational.
 //
-// A window is [base, limit], both inclusive; limit below base, or both 0, is off. Windows that overlap: the lower number
-// wins, device_memory before all. A range that touches a window and is not wholly inside it, or that passes 2^64, is
-// not ok. A GPU address with gdr_en_i = 0 is TGT_REFUSED (gpu_o still names the window). valid_i = 0 forces the outputs
-// to 0 (it saves simulation time).
+// A window is [base, limit], both inclusive; limit below base, or limit 0, is off. A range that touches a window and is
+// not wholly inside it, or that passes 2^64, is not ok. Where windows overlap, device_memory wins, then the lower GPU
+// number. A GPU address with gdr_en_i = 0 is TGT_REFUSED (gpu_o still names the window). valid_i = 0 forces the outputs
+// to 0, which saves simulation time.
 module dma_target #(
   parameter int unsigned DEVMEM_BYTES = 262144  // power of two; 0: no device_memory
 ) (
@@ -16,25 +16,23 @@ module dma_target #(
   input  logic [255:0] gpu_base_i,     // window g: [g*64 +: 64]
   input  logic [255:0] gpu_limit_i,
   input  logic [63:0]  devmem_base_i,  // aligned to DEVMEM_BYTES
-  output logic         ok_o,           // the range lies in one target; still ok when that target is refused
-  output logic [1:0]   target_o,       // rnic_pkg::TGT_*
+  output logic         ok_o,           // the range lies in one target; still 1 when that target is refused
+  output logic [1:0]   target_o,       // rnic_pkg::TGT_*; TGT_HOST when not ok
   output logic [1:0]   gpu_o
 );
-  logic [63:0] last;
-  logic        carry;
-  logic        hit;
-  logic        part;
-  logic [63:0] base;
-  logic [63:0] limit;
-  logic [63:0] dev_mask;
+  localparam logic [63:0] DEV_MASK = 64'(DEVMEM_BYTES) - 64'd1;
 
-  assign dev_mask = 64'(DEVMEM_BYTES) - 64'd1;
+  if ((DEVMEM_BYTES & (DEVMEM_BYTES - 1)) != 0) begin : gen_check_devmem
+    $error("dma_target: DEVMEM_BYTES must be a power of two or 0");
+  end
+
+  logic [63:0] last, base, limit;
+  logic        carry, part;
 
   always_comb begin
     ok_o = 1'b0;
     target_o = rnic_pkg::TGT_HOST;
     gpu_o = 2'd0;
-    hit = 1'b0;
     part = 1'b0;
     base = 64'd0;
     limit = 64'd0;
@@ -43,11 +41,10 @@ module dma_target #(
     if (valid_i) begin
       {carry, last} = {1'b0, addr_i} + {33'd0, (len_i == 32'd0) ? 32'd0 : len_i - 32'd1};
       for (int g = 3; g >= 0; g--) begin
-        base = gpu_base_i[g*64+:64];
-        limit = gpu_limit_i[g*64+:64];
+        base = gpu_base_i[g*64 +: 64];
+        limit = gpu_limit_i[g*64 +: 64];
         if (limit >= base && limit != 64'd0 && addr_i <= limit && last >= base) begin
           if (addr_i >= base && last <= limit) begin
-            hit = 1'b1;
             gpu_o = 2'(g);
             target_o = gdr_en_i ? rnic_pkg::TGT_GPU : rnic_pkg::TGT_REFUSED;
           end else begin
@@ -55,27 +52,21 @@ module dma_target #(
           end
         end
       end
-      if (DEVMEM_BYTES != 0) begin
-        base = devmem_base_i & ~dev_mask;
-        limit = devmem_base_i | dev_mask;
-        if (addr_i <= limit && last >= base) begin
-          if (addr_i >= base && last <= limit) begin
-            hit = 1'b1;
-            gpu_o = 2'd0;
-            target_o = rnic_pkg::TGT_DEVICE;
-          end else begin
-            part = 1'b1;
-          end
+      base = devmem_base_i & ~DEV_MASK;
+      limit = devmem_base_i | DEV_MASK;
+      if (DEVMEM_BYTES != 0 && addr_i <= limit && last >= base) begin
+        if (addr_i >= base && last <= limit) begin
+          gpu_o = 2'd0;
+          target_o = rnic_pkg::TGT_DEVICE;
+        end else begin
+          part = 1'b1;
         end
       end
       ok_o = !carry && !part;
-      if (carry || part) begin
+      if (!ok_o) begin
         target_o = rnic_pkg::TGT_HOST;
         gpu_o = 2'd0;
       end
     end
   end
-
-  logic unused;
-  assign unused = hit;
 endmodule
