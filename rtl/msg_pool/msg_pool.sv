@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Remembers every message in flight: one pool of N_MSG records, a list per QP in posting order.
+// A push and a pop together every 2 cycles, one of them per cycle; a lookup per cycle, answered 2 cycles later, in
+// order, seeing every pop of an earlier cycle. Pushes wait in front of the pool (2 cycles to be readable, more while
+// pops go first). msg_push_ready depends on state only. Nothing is dropped; CLEAR forgets the messages of one QP.
+`include "rnic_assert.svh"
+
+module msg_pool #(
+    parameter int unsigned N_QP = 64,
+    parameter int unsigned N_MSG = 512
+) (
+    input  logic                clk_i,
+    input  logic                rst_i,
+    output logic                init_done_o,
+
+    // from sq_engine; not ready: the pool is full (or eight nudges wait)
+    input  logic                msg_push_valid,
+    output logic                msg_push_ready,
+    input  logic [23:0]         msg_push_qpn,
+    input  rnic_pkg::msg_t      msg_push,
+    output logic                msg_room_o,
+
+    // rx_completer: the oldest message of a QP
+    input  logic                hd_lk_valid,
+    output logic                hd_lk_ready,
+    input  logic [23:0]         hd_lk_qpn,
+    output logic                hd_valid,
+    output logic                hd_empty,
+    output rnic_pkg::msg_t      hd,
+    input  logic                pop_valid,
+    input  logic [23:0]         pop_qpn,
+
+    // a message that waits for no packet came into the list of this QP
+    output logic                nudge_valid,
+    input  logic                nudge_ready,
+    output logic [23:0]         nudge_qpn,
+
+    input  logic                qpi_valid,
+    output logic                qpi_ready,
+    input  rnic_pkg::qp_init_t  qpi
+);
+  localparam int unsigned NW = $clog2(N_MSG);
+  localparam int unsigned CW = $clog2(N_MSG + 1);
+  localparam int unsigned MSG_W = $bits(msg_push);
+  localparam int unsigned QUEUE = 4;    // pushes in front of the pool
+  localparam int unsigned NUDGES = 8;
+
+  // ------------------------------------------------------------------------------ pushes, in front
+  logic             in_fire, q_valid, q_ready, q_room;
+  logic [2:0]       q_level;
+  logic [23:0]      q_qpn;
+  rnic_pkg::msg_t   q_msg;
+  logic [CW-1:0]    free;
+  logic [3:0]       nudge_level, nudge_due;
+  logic             nudge_room;
+  logic             nudge_kind;
+
+  // Every push inside has its record, and its nudge a place.
+  assign nudge_due  = nudge_level + {1'b0, q_level};
+  assign nudge_room = nudge_due < 4'(NUDGES);
+  assign msg_push_ready = init_done_o && q_room && free > CW'(q_level) && nudge_room;
+  assign msg_room_o = msg_push_ready;
+  assign in_fire = msg_push_valid && msg_push_ready;
+
+  stream_fifo_small #(.W(24 + MSG_W), .DEPTH(QUEUE), .LATENCY(0)) u_queue (
+      .clk_i,
+      .rst_i,
+      .in_valid (in_fire),
+      .in_ready (q_room),
+      .in_data  ({msg_push_qpn, msg_push}),
+      .out_valid(q_valid),
+      .out_ready(q_ready),
+      .out_data ({q_qpn, q_msg}),
+      .level_o  (q_level)
+  );
+
+  // ------------------------------------------------------------------------------------- the lists
+  logic [NW-1:0] push_node, head, unused_next;
+  logic [CW-1:0] count;
+  logic          clear_ready, lk1_q, lk2_q, empty_q;
+  logic          push_fire;
+  assign push_fire = q_valid && q_ready;
+
+  qp_lists #(.N_QP(N_QP), .N_NODE(N_MSG)) u_lists (
+      .clk_i,
+      .rst_i,
+      .init_done_o,
+      .push_valid (q_valid),
+      .push_ready (q_ready),
+      .push_qpn   (q_qpn),
+      .push_node  (push_node),
+      .pop_valid,
+      .pop_qpn,
+      .clear_valid(qpi_valid && qpi.op == rnic_pkg::QPI_CLEAR && qpi.qpn < 24'(N_QP)),
+      .clear_ready(clear_ready),
+      .clear_qpn  (qpi.qpn),
+      .lk_valid   (hd_lk_valid),
+      .lk_qpn     (hd_lk_qpn),
+      .lk_head_o  (head),
+      .lk_count_o (count),
+      .nx_node_i  ('0),
+      .nx_next_o  (unused_next),
+      .free_o     (free)
+  );
+  assign hd_lk_ready = init_done_o;
+  assign qpi_ready = (qpi.op == rnic_pkg::QPI_CLEAR && qpi.qpn < 24'(N_QP)) ? clear_ready : qpi_valid;
+
+  ram_sdp #(.W(MSG_W), .DEPTH(N_MSG)) u_msgs (
+      .clk_i,
+      .wr_en_i  (push_fire),
+      .wr_addr_i(push_node),
+      .wr_data_i(q_msg),
+      .rd_en_i  (lk1_q),
+      .rd_addr_i(head),
+      .rd_data_o(hd)
+  );
+  assign hd_valid = lk2_q;
+  assign hd_empty = empty_q;
+
+  always_ff @(posedge clk_i) begin
+    lk1_q <= hd_lk_valid && hd_lk_ready;
+    lk2_q <= lk1_q;
+    if (lk1_q) empty_q <= count == '0;
+    if (rst_i) begin
+      lk1_q <= 1'b0;
+      lk2_q <= 1'b0;
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------- nudges
+  // Two cycles after the push was taken into its list, so that a lookup made then finds it.
+  logic        nudge1_q, nudge_in_ready;
+  logic [23:0] nudge1_qpn_q;
+  assign nudge_kind = q_msg.kind == rnic_pkg::MSG_LOCAL || q_msg.kind == rnic_pkg::MSG_FAILED;
+  always_ff @(posedge clk_i) begin
+    nudge1_q <= push_fire && nudge_kind;
+    if (push_fire) nudge1_qpn_q <= q_qpn;
+    if (rst_i) nudge1_q <= 1'b0;
+  end
+  stream_fifo #(.W(24), .DEPTH(NUDGES), .OUT_REG(0)) u_nudges (
+      .clk_i,
+      .rst_i,
+      .in_valid (nudge1_q),
+      .in_ready (nudge_in_ready),
+      .in_data  (nudge1_qpn_q),
+      .out_valid(nudge_valid),
+      .out_ready(nudge_ready),
+      .out_data (nudge_qpn),
+      .level_o  (nudge_level)
+  );
+
+  logic unused;
+  assign unused = ^{qpi, unused_next};
+
+  `RNIC_ASSERT(nudge_has_room, !nudge1_q || nudge_in_ready)
+  `RNIC_ASSERT(room_for_queue, free >= CW'(q_level))
+endmodule
