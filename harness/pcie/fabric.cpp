@@ -615,6 +615,7 @@ struct Fabric::Impl {
 
   void read_returns(ReadOp* op, uint64_t t) {
     op->completion_mark = op->relaxed ? 0 : down_queued;
+    op->ready_ps = t;
     target_of(op->target).answering.push(op);
     pump_down(t);
   }
@@ -743,7 +744,12 @@ struct Fabric::Impl {
 
     const uint64_t link_end = bytes == 0 ? t : down.serialize(t, bytes);
     stats.down_busy_ps += link_end - t;
-    const uint64_t source_end = payload == 0 ? t : target.out.serialize(t, payload);
+    // The source may have been sending into the switch while the link was busy, a few completions ahead.
+    uint64_t source_end = t;
+    if (payload != 0 && target.out.limited()) {
+      const uint64_t ahead = 4 * target.out.duration(payload);
+      source_end = target.out.serialize(std::max(op->ready_ps, t > ahead ? t - ahead : 0), payload);
+    }
     const uint64_t tlp_end = std::max(link_end, source_end);
     const uint64_t latency = config.link.down_latency_ps;
     CompletionChunk& chunk = op->chunks[op->chunk_count++];

@@ -95,6 +95,7 @@ struct ReadOp {
   uint64_t completion_mark = 0;   // MMIO writes that must leave before its completions
   uint64_t phys = 0;
   uint64_t delay_ps = 0;
+  uint64_t ready_ps = 0;          // its first completion may start
   CompletionStatus status = CompletionStatus::kSuccess;
   bool in_use = false;
   bool abandoned = false;         // the requester has forgotten it
