@@ -15,6 +15,7 @@ package rnic_pkg;
   // Connection half: written by cmd_unit only.
   typedef struct packed {
     logic        exists;         // created and not destroyed
+    logic        has_path;       // path was given since it was created
     logic [3:0]  state;
     logic [1:0]  qtype;          // 0 RC, 1 UC, 2 UD
     logic        sq_sig_all;
