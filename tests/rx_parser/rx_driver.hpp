@@ -3,7 +3,7 @@
 // Puts frames on pins that cannot wait, beat by beat, with junk in the lanes and cycles that carry nothing:
 //
 //   FrameDriver<Vrx_parser_512> driver(bench, "in", {t.in_valid, t.in_data, t.in_cnt, t.in_last, &t.in_err, &t.in_ovf});
-//   driver.push({frame});                // back to back
+//   driver.push({frame});                // frames go back to back
 //   bench.wait("frames", [&] { return driver.idle(); });
 //   driver.last_cycles();                // cycle in which each frame's last beat was on the pins
 #pragma once
@@ -51,7 +51,7 @@ class FrameDriver : public test::Agent {
       : FrameDriver(bench, bench.clock(), name, pins) {}
 
   void push(WireFrame frame) { queue_.push_back(std::move(frame)); }
-  void push(const std::vector<Bytes>& frames) {
+  void push_all(const std::vector<Bytes>& frames) {
     for (const Bytes& f : frames) push(WireFrame{f});
   }
   // Gaps between beats, in frames and between them.

@@ -383,7 +383,7 @@ TEMPLATE_TEST_CASE("reset in mid-frame leaves nothing behind", "", ALL_WIDTHS) {
   ParserBench<TestType> b;
   FrameMaker maker(test::rng("reset"));
   for (int round = 0; round < 20; ++round) {
-    b.driver().push({maker.roce_frame(300, 0x0A), maker.roce_frame(300, 0x0A)});
+    b.driver().push_all({maker.roce_frame(300, 0x0A), maker.roce_frame(300, 0x0A)});
     b.bench().tick(maker.rng().between(1, 20));
     b.reset();
     b.check({maker.roce_frame(maker.rng().below(90)), maker.roce_frame(70)});
