@@ -31,10 +31,9 @@ std::string Diagnostics::text() const {
   std::string out;
   for (const auto* d : sorted) {
     const char* kind = d->severity == Severity::kError ? "error" : "warning";
-    out += d->pos.line == 0
-               ? fmt::format("{}: {}: {} [{}]\n", file_, kind, d->text, d->rule)
-               : fmt::format("{}:{}:{}: {}: {} [{}]\n", file_, d->pos.line, d->pos.col, kind,
-                             d->text, d->rule);
+    out += d->pos.line == 0 ? fmt::format("{}: {}: {} [{}]\n", file_, kind, d->text, d->rule)
+                            : fmt::format("{}:{}:{}: {}: {} [{}]\n", file_, d->pos.line, d->pos.col,
+                                          kind, d->text, d->rule);
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Diagnostics of the register generator: every problem of a run is collected with its place in the input.
+// Diagnostics of the register generator: every problem of a run is collected with its place in the
+// input.
 //
 //   Diagnostics diags("map.yaml");
 //   diags.error({3, 7}, "overlap", "register B overlaps A (line 2)");

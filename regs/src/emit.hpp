@@ -2,7 +2,8 @@
 //
 // The views of a map. Each returns the whole text of one file; the same map gives the same text.
 //
-//   for (const auto& f : emit_all(map)) write(f.dir == OutDir::kRtl ? rtl_dir : sw_dir, f.name, f.text);
+//   for (const auto& f : emit_all(map)) write(f.dir == OutDir::kRtl ? rtl_dir : sw_dir, f.name,
+//   f.text);
 #pragma once
 
 #include <string>

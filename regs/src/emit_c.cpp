@@ -8,7 +8,8 @@
 namespace rnic::regs {
 namespace {
 
-// Everything that does not depend on the content of the map; @P@ is the upper-case prefix, @p@ the lower-case one.
+// Everything that does not depend on the content of the map; @P@ is the upper-case prefix, @p@ the
+// lower-case one.
 constexpr const char* kPrologue = R"(#ifdef __KERNEL__
 #include <linux/bits.h>
 #include <linux/string.h>
@@ -83,8 +84,12 @@ class CHeader {
     line("/* SPDX-License-Identifier: Apache-2.0 */");
     line("/* {}", generated_note(map_));
     line(" *");
-    line(" * Offsets, masks and descriptors in plain C99, for user space and the Linux kernel. Reads and");
-    line(" * writes of a device are the driver's: of a 64-bit register read the low word first (it takes a");
+    line(
+        " * Offsets, masks and descriptors in plain C99, for user space and the Linux kernel. "
+        "Reads and");
+    line(
+        " * writes of a device are the driver's: of a 64-bit register read the low word first (it "
+        "takes a");
     line(" * snapshot of the high one) and write the high word last (it commits both).");
     line(" */");
     line("#ifndef {}_REGS_H", up_);

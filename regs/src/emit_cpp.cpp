@@ -93,10 +93,12 @@ class CppHeader {
     line("//");
     if (!map_.descriptors.empty()) {
       const auto cls = to_camel(map_.descriptors.front().name);
-      line("//   {}::hw::{} d;                                  // owns its bytes, all zero", map_.name,
-           cls);
-      line("//   {}::hw::{}Ref r(memory);  {}::hw::{}View v(memory);  // the same in memory of others",
-           map_.name, cls, map_.name, cls);
+      line("//   {}::hw::{} d;                                  // owns its bytes, all zero",
+           map_.name, cls);
+      line(
+          "//   {}::hw::{}Ref r(memory);  {}::hw::{}View v(memory);  // the same in memory of "
+          "others",
+          map_.name, cls, map_.name, cls);
     }
     line("#pragma once");
     line("");
@@ -153,8 +155,10 @@ class CppHeader {
     line("  }");
     line("}");
     line("// Empty for a value that has no name.");
-    line("constexpr std::string_view to_string({} v) {{ return {}_name(static_cast<std::uint64_t>(v)); }}",
-         cls, e.name);
+    line(
+        "constexpr std::string_view to_string({} v) {{ return "
+        "{}_name(static_cast<std::uint64_t>(v)); }}",
+        cls, e.name);
   }
 
   static bool rmw_safe(const Register& r) {
@@ -210,7 +214,9 @@ class CppHeader {
     line("  static constexpr std::uint64_t kStride = 0x{:x};", r.stride);
     line("  static constexpr bool kRmwSafe = {};", rmw_safe(r) ? "true" : "false");
     line("  static constexpr {} kResetValue = 0x{:x};", raw, r.reset_value());
-    line("  static constexpr std::uint64_t offset(std::uint64_t i = 0) { return kOffset + kStride * i; }");
+    line(
+        "  static constexpr std::uint64_t offset(std::uint64_t i = 0) { return kOffset + kStride * "
+        "i; }");
     line("  static constexpr FieldInfo kFields[] = {");
     for (const auto& f : r.fields) {
       line("      {},", field_info(f.name, f.lsb, f.width, false, f.enum_index));
@@ -221,12 +227,13 @@ class CppHeader {
       const auto type = value_type(f.enum_index, f.width);
       const auto mask = fmt::format("0x{:x}{}", ones(f.width), r.width == 64 ? "ULL" : "U");
       line("  // {} {}", access_name(f.access), f.desc);
-      line("  [[nodiscard]] constexpr {} {}() const {{ return static_cast<{}>((raw >> {}) & {}); }}",
-           type, f.name, type, f.lsb, mask);
+      line(
+          "  [[nodiscard]] constexpr {} {}() const {{ return static_cast<{}>((raw >> {}) & {}); }}",
+          type, f.name, type, f.lsb, mask);
       if (!f.writable()) continue;
       line("  constexpr {}& set_{}({} v) {{", cls, f.name, type);
-      line("    raw = (raw & ~({} << {})) | ((static_cast<{}>(v) & {}) << {});", mask, f.lsb, raw, mask,
-           f.lsb);
+      line("    raw = (raw & ~({} << {})) | ((static_cast<{}>(v) & {}) << {});", mask, f.lsb, raw,
+           mask, f.lsb);
       line("    return *this;");
       line("  }");
     }
@@ -307,8 +314,9 @@ class CppHeader {
     line("inline constexpr RegisterInfo kRegisters[] = {");
     for (const auto& b : map_.blocks) {
       for (const auto& r : b.registers) {
-        line("    {{\"{}\", \"{}\", {}, 0x{:x}, {}, {}, 0x{:x}, {}::{}::kFields, {}}},", r.name, b.name,
-             b.bar, r.offset, r.width, r.count, r.stride, b.name, to_camel(r.name), r.fields.size());
+        line("    {{\"{}\", \"{}\", {}, 0x{:x}, {}, {}, 0x{:x}, {}::{}::kFields, {}}},", r.name,
+             b.name, b.bar, r.offset, r.width, r.count, r.stride, b.name, to_camel(r.name),
+             r.fields.size());
       }
     }
     if (n_registers() == 0) line("    {},");

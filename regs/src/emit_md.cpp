@@ -33,9 +33,15 @@ class Markdown {
     line("{} Version {}.{}.{}, map hash `0x{:08x}`.", map_.desc, map_.major, map_.minor, map_.patch,
          map_.hash);
     line("");
-    line("Access: `rw` read and write; `ro` read only; `wt` write-triggered (the write itself acts); `pulse` a");
-    line("written 1 acts once, reads 0; `w1c` hardware sets, software clears by writing 1, setting wins. A");
-    line("64-bit register: reading the low word takes a snapshot of the high one; a write commits with the high word.");
+    line(
+        "Access: `rw` read and write; `ro` read only; `wt` write-triggered (the write itself "
+        "acts); `pulse` a");
+    line(
+        "written 1 acts once, reads 0; `w1c` hardware sets, software clears by writing 1, setting "
+        "wins. A");
+    line(
+        "64-bit register: reading the low word takes a snapshot of the high one; a write commits "
+        "with the high word.");
     constants();
     for (const auto& b : map_.blocks) block(b);
     counters();
@@ -93,8 +99,8 @@ class Markdown {
     line("| offset | window | bytes | access | meaning |");
     line("|---|---|---|---|---|");
     for (const auto& w : b.windows) {
-      line("| 0x{:05x} | {} | 0x{:x} | {} | {} |", w.offset, w.name, w.size, w.writable ? "rw" : "ro",
-           cell(w.desc));
+      line("| 0x{:05x} | {} | 0x{:x} | {} | {} |", w.offset, w.name, w.size,
+           w.writable ? "rw" : "ro", cell(w.desc));
     }
   }
 

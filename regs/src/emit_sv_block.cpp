@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The AXI4-Lite register file of one block. One access at a time: an address and its data are taken into holding
-// registers, decoded in the next cycle, answered in the one after. Everything that depends on an access is inside an
-// `if`, so that an idle register file costs a simulator next to nothing.
+// The AXI4-Lite register file of one block. One access at a time: an address and its data are taken
+// into holding registers, decoded in the next cycle, answered in the one after. Everything that
+// depends on an access is inside an `if`, so that an idle register file costs a simulator next to
+// nothing.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,7 +59,9 @@ class BlockEmitter {
   }
 
   static std::string flat(const Register& r) { return to_lower(r.name); }
-  static std::string flat(const Register& r, const Field& f) { return to_lower(r.name) + "_" + f.name; }
+  static std::string flat(const Register& r, const Field& f) {
+    return to_lower(r.name) + "_" + f.name;
+  }
   static std::string flat(const Window& w) { return to_lower(w.name); }
 
   static bool stored(const Field& f) { return f.access == Access::kRw && f.hw == Hw::kOut; }
@@ -70,15 +73,16 @@ class BlockEmitter {
   }
 
   // Bits lo..hi of field `f` of element `i`, of the vector `sig` that holds all elements.
-  static std::string slice(const Register& r, const Field& f, const std::string& sig, std::uint64_t i,
-                           unsigned lo, unsigned hi) {
+  static std::string slice(const Register& r, const Field& f, const std::string& sig,
+                           std::uint64_t i, unsigned lo, unsigned hi) {
     const std::uint64_t base = i * f.width;
     if (r.count * f.width == 1) return sig;
     if (r.count == 1 && lo == 0 && hi + 1 == f.width) return sig;
     if (lo == hi) return fmt::format("{}[{}]", sig, base + lo);
     return fmt::format("{}[{}:{}]", sig, base + hi, base + lo);
   }
-  static std::string element(const Register& r, const Field& f, const std::string& sig, std::uint64_t i) {
+  static std::string element(const Register& r, const Field& f, const std::string& sig,
+                             std::uint64_t i) {
     return slice(r, f, sig, i, 0, f.width - 1);
   }
 
@@ -87,12 +91,21 @@ class BlockEmitter {
     line("// {}", generated_note(map_));
     line("//");
     line("// AXI4-Lite register file of block {}: {}", b_.name, b_.desc);
-    line("// Throughput: one access per 2 cycles; reads answer 2 cycles after the address, a write 2 cycles after the");
-    line("// later of address and data; a window access waits for its acknowledge. One access at a time, in order per");
-    line("// channel, reads and writes take turns. Bad accesses (holes, writes to read-only places, windows that do");
-    line("// not answer in WINDOW_TIMEOUT cycles) {}; each raises bad_access_pulse_o.",
-         b_.bad_access == BadAccess::kAllOnes ? "read all ones and write nothing" : "answer SLVERR");
-    line("// A window's req stays until ack; ack without req is ignored, and a req that falls without ack was given up.");
+    line(
+        "// Throughput: one access per 2 cycles; reads answer 2 cycles after the address, a write "
+        "2 cycles after the");
+    line(
+        "// later of address and data; a window access waits for its acknowledge. One access at a "
+        "time, in order per");
+    line(
+        "// channel, reads and writes take turns. Bad accesses (holes, writes to read-only places, "
+        "windows that do");
+    line(
+        "// not answer in WINDOW_TIMEOUT cycles) {}; each raises bad_access_pulse_o.",
+        b_.bad_access == BadAccess::kAllOnes ? "read all ones and write nothing" : "answer SLVERR");
+    line(
+        "// A window's req stays until ack; ack without req is ignored, and a req that falls "
+        "without ack was given up.");
     line("module {}_{} #(", map_.name, b_.name);
     line("  parameter int unsigned WINDOW_TIMEOUT = 1024");
     line(") (");
@@ -234,7 +247,9 @@ class BlockEmitter {
     line("  assign do_rd = can_rd && !do_wr;");
     line("  assign wr_now = do_wr && w_strb_q != 4'h0;  // without a strobe a write does nothing");
     line("  assign word = do_wr ? aw_word_q : ar_word_q;");
-    line("  assign w_mask = {{8{w_strb_q[3]}}, {8{w_strb_q[2]}}, {8{w_strb_q[1]}}, {8{w_strb_q[0]}}};");
+    line(
+        "  assign w_mask = {{8{w_strb_q[3]}}, {8{w_strb_q[2]}}, {8{w_strb_q[1]}}, "
+        "{8{w_strb_q[0]}}};");
   }
 
   std::string word_literal(std::uint64_t byte_offset) const {
@@ -261,11 +276,13 @@ class BlockEmitter {
     if (next <= w_hi) parts.push_back(fmt::format("{}'h0", w_hi + 1 - next));
     if (parts.size() == 1) return parts[0];
     std::string s = "{";
-    for (auto it = parts.rbegin(); it != parts.rend(); ++it) s += (it == parts.rbegin() ? "" : ", ") + *it;
+    for (auto it = parts.rbegin(); it != parts.rend(); ++it)
+      s += (it == parts.rbegin() ? "" : ", ") + *it;
     return s + "}";
   }
 
-  std::string read_piece(const Register& r, const Field& f, std::uint64_t i, unsigned lo, unsigned hi) const {
+  std::string read_piece(const Register& r, const Field& f, std::uint64_t i, unsigned lo,
+                         unsigned hi) const {
     const unsigned n = hi - lo + 1;
     if (is_capture(r)) {
       if (f.name == "addr") return fmt::format("{}'({{cap_word_q, 2'b00}})", n);
@@ -284,11 +301,14 @@ class BlockEmitter {
       line("");
       for (std::uint64_t i = 0; i < r.count; ++i) {
         const auto n = flat(r);
-        line("  assign wd_{}_{} = {{w_data_q, stage_{}_data_q[{}:{}]}};", n, i, n, i * 32 + 31, i * 32);
-        line("  assign wm_{}_{} = {{w_mask, {{8{{stage_{}_strb_q[{}]}}}}, {{8{{stage_{}_strb_q[{}]}}}},", n, i, n,
-             i * 4 + 3, n, i * 4 + 2);
-        line("                      {{8{{stage_{}_strb_q[{}]}}}}, {{8{{stage_{}_strb_q[{}]}}}}}};", n, i * 4 + 1, n,
-             i * 4);
+        line("  assign wd_{}_{} = {{w_data_q, stage_{}_data_q[{}:{}]}};", n, i, n, i * 32 + 31,
+             i * 32);
+        line(
+            "  assign wm_{}_{} = {{w_mask, {{8{{stage_{}_strb_q[{}]}}}}, "
+            "{{8{{stage_{}_strb_q[{}]}}}},",
+            n, i, n, i * 4 + 3, n, i * 4 + 2);
+        line("                      {{8{{stage_{}_strb_q[{}]}}}}, {{8{{stage_{}_strb_q[{}]}}}}}};",
+             n, i * 4 + 1, n, i * 4);
       }
     }
     line("");
@@ -314,8 +334,8 @@ class BlockEmitter {
         for (unsigned w = 0; w < r.width / 32; ++w) {
           auto value = read_word(r, i, w);
           if (w == 1) {
-            value = fmt::format("snapv_{}_q{} ? snap_{}_q[{}:{}] : {}", flat(r), index(r, i), flat(r),
-                                i * 32 + 31, i * 32, value);
+            value = fmt::format("snapv_{}_q{} ? snap_{}_q[{}:{}] : {}", flat(r), index(r, i),
+                                flat(r), i * 32 + 31, i * 32, value);
           }
           line("        {}: begin  // {}{}{}", word_literal(r.element_offset(i) + 4 * w), r.name,
                r.is_array ? fmt::format("[{}]", i) : "",
@@ -358,7 +378,9 @@ class BlockEmitter {
       }
       line("    end");
       line("  end");
-      line("  assign bad = (do_rd && !hit && !win_start) || (wr_now && !hit_wr && !win_start) || win_late;");
+      line(
+          "  assign bad = (do_rd && !hit && !win_start) || (wr_now && !hit_wr && !win_start) || "
+          "win_late;");
       line("  assign bad_wr = win_late ? win_we_q : do_wr;");
       line("  assign bad_word = win_late ? win_word_q : word;");
     } else {
@@ -459,11 +481,13 @@ class BlockEmitter {
   }
 
   // Assignments of a write to element i; wd and wm are vectors of r.width bits.
-  void write_element(const Register& r, std::uint64_t i, const std::string& wd, const std::string& wm) {
+  void write_element(const Register& r, std::uint64_t i, const std::string& wd,
+                     const std::string& wm) {
     bool wt_any = false;
     for (const auto& f : r.fields) {
       if (!f.writable()) continue;
-      const auto rng = f.width == 1 ? fmt::format("[{}]", f.lsb) : fmt::format("[{}:{}]", f.msb(), f.lsb);
+      const auto rng =
+          f.width == 1 ? fmt::format("[{}]", f.lsb) : fmt::format("[{}:{}]", f.msb(), f.lsb);
       const auto n = flat(r, f);
       const auto q = element(r, f, "reg_" + n + "_q", i);
       const auto d = wd + rng;
@@ -534,7 +558,8 @@ class BlockEmitter {
       for (const auto& f : r.fields) {
         if (!f.writable()) continue;
         const auto lit = fmt::format("{}'h{:x}", f.width, f.reset);
-        line("      reg_{}_q <= {};", flat(r, f), r.count == 1 ? lit : fmt::format("{{{}{{{}}}}}", r.count, lit));
+        line("      reg_{}_q <= {};", flat(r, f),
+             r.count == 1 ? lit : fmt::format("{{{}{{{}}}}}", r.count, lit));
         if (f.hw == Hw::kInOut) line("      reg_{}_we_q <= '0;", flat(r, f));
       }
       if (has_wt(r)) line("      reg_{}_we_q <= '0;", flat(r));
@@ -572,10 +597,13 @@ class BlockEmitter {
       if (f.name == "valid") valid = &f;
     }
     line("");
-    line("  // {}: the first bad access is kept until software arms again; a new one wins over the arming.", r.name);
+    line(
+        "  // {}: the first bad access is kept until software arms again; a new one wins over the "
+        "arming.",
+        r.name);
     line("  logic cap_arm;");
-    line("  assign cap_arm = wr_now && word == {} && w_data_q[{}] && w_mask[{}];", word_literal(r.offset),
-         valid->lsb, valid->lsb);
+    line("  assign cap_arm = wr_now && word == {} && w_data_q[{}] && w_mask[{}];",
+         word_literal(r.offset), valid->lsb, valid->lsb);
     line("  always_ff @(posedge clk_i) begin : capture");
     line("    if (cap_arm) cap_valid_q <= 1'b0;");
     line("    if (bad && (!cap_valid_q || cap_arm)) begin");
@@ -593,7 +621,9 @@ class BlockEmitter {
 
   void snapshots() {
     line("");
-    line("  // The low word of a 64-bit register takes a snapshot of the high one, which the next read of it takes.");
+    line(
+        "  // The low word of a 64-bit register takes a snapshot of the high one, which the next "
+        "read of it takes.");
     line("  always_ff @(posedge clk_i) begin : snapshots");
     line("    if (do_rd) begin");
     line("      case (word)");
@@ -685,6 +715,8 @@ class BlockEmitter {
 
 }  // namespace
 
-std::string emit_sv_block(const Map& map, const Block& block) { return BlockEmitter(map, block).run(); }
+std::string emit_sv_block(const Map& map, const Block& block) {
+  return BlockEmitter(map, block).run();
+}
 
 }  // namespace rnic::regs

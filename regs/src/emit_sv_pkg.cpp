@@ -33,9 +33,10 @@ std::string range_of(unsigned width) {
 }  // namespace
 
 std::string emit_sv_desc_pkg(const Map& map) {
-  std::string text = head(map,
-                          "In-memory descriptors: bit 0 of a struct is bit 0 of byte 0 in memory, so "
-                          "`x = data[W-1:0]` reads one.");
+  std::string text =
+      head(map,
+           "In-memory descriptors: bit 0 of a struct is bit 0 of byte 0 in memory, so "
+           "`x = data[W-1:0]` reads one.");
   auto out = std::back_inserter(text);
   fmt::format_to(out, "package {}_desc_pkg;\n", map.name);
   emit_enums(map, text);
@@ -60,7 +61,9 @@ std::string emit_sv_desc_pkg(const Map& map) {
     gap(0, top);
     fmt::format_to(out, "  }} {}_t;\n", d.name);
   }
-  fmt::format_to(out, "\nendpackage\n/* verilator lint_on UNUSEDPARAM */\n/* verilator lint_on SYMRSVDWORD */\n");
+  fmt::format_to(
+      out,
+      "\nendpackage\n/* verilator lint_on UNUSEDPARAM */\n/* verilator lint_on SYMRSVDWORD */\n");
   return text;
 }
 
@@ -112,7 +115,9 @@ std::string emit_sv_regs_pkg(const Map& map) {
     fmt::format_to(out, "  localparam int unsigned CNT_{} = {};  // {}\n",
                    to_upper(map.counters[i].name), i, map.counters[i].desc);
   }
-  fmt::format_to(out, "\nendpackage\n/* verilator lint_on UNUSEDPARAM */\n/* verilator lint_on SYMRSVDWORD */\n");
+  fmt::format_to(
+      out,
+      "\nendpackage\n/* verilator lint_on UNUSEDPARAM */\n/* verilator lint_on SYMRSVDWORD */\n");
   return text;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arithmetic in the map: integers (decimal, 0x, 0b, with _), names, + - * / % << >> & | and parentheses, in 64 bits.
+// Arithmetic in the map: integers (decimal, 0x, 0b, with _), names, + - * / % << >> & | and
+// parentheses, in 64 bits.
 //
 //   eval_expr("4 * WQE_BLOCK", lookup) -> 256
 //

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// YAML to Map, with every check that keeps the emitters simple. An error never stops the reading of the rest.
+// YAML to Map, with every check that keeps the emitters simple. An error never stops the reading of
+// the rest.
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
@@ -172,7 +173,8 @@ class Loader {
     bool ok_ = true;
   };
 
-  // -- values ---------------------------------------------------------------------------------------------
+  // -- values
+  // ---------------------------------------------------------------------------------------------
 
   std::optional<std::uint64_t> number(const YAML::Node& n, const std::string& what) {
     if (!n.IsScalar()) {
@@ -200,26 +202,29 @@ class Loader {
   void check_name(const std::string& s, SourcePos pos, Case kind, bool raw_in_sv = true) {
     const auto good = [&](char c) {
       const auto u = static_cast<unsigned char>(c);
-      return std::isdigit(u) || c == '_' || (kind == Case::kLower ? std::islower(u) : std::isupper(u));
+      return std::isdigit(u) || c == '_' ||
+             (kind == Case::kLower ? std::islower(u) : std::isupper(u));
     };
     const bool form = !s.empty() && std::all_of(s.begin(), s.end(), good) &&
                       !std::isdigit(static_cast<unsigned char>(s[0])) && s[0] != '_' &&
                       s.back() != '_' && s.find("__") == std::string::npos;
     if (!form) {
       diags_.error(pos, "name",
-                   fmt::format("'{}' is not a good name: {} letters, digits and single inner '_'", s,
-                               kind == Case::kLower ? "lower-case" : "upper-case"));
+                   fmt::format("'{}' is not a good name: {} letters, digits and single inner '_'",
+                               s, kind == Case::kLower ? "lower-case" : "upper-case"));
       return;
     }
     if (kind == Case::kUpper) return;
     if (is_cpp_keyword(s)) {
-      diags_.error(pos, "keyword",
-                   fmt::format("'{}' is a keyword of C or C++; take '{}_val' or another name", s, s));
+      diags_.error(
+          pos, "keyword",
+          fmt::format("'{}' is a keyword of C or C++; take '{}_val' or another name", s, s));
     } else if (raw_in_sv && is_sv_keyword(s)) {
-      diags_.error(pos, "keyword",
-                   fmt::format("'{}' is a keyword of SystemVerilog; take '{}_val' or another name, or "
-                               "give a descriptor field an sv_name",
-                               s, s));
+      diags_.error(
+          pos, "keyword",
+          fmt::format("'{}' is a keyword of SystemVerilog; take '{}_val' or another name, or "
+                      "give a descriptor field an sv_name",
+                      s, s));
     }
   }
 
@@ -270,7 +275,8 @@ class Loader {
     return false;
   }
 
-  // -- top level ------------------------------------------------------------------------------------------
+  // -- top level
+  // ------------------------------------------------------------------------------------------
 
   void load_version(const YAML::Node& n) {
     Keys k(*this, n, "version", {"major", "minor", "patch"});
@@ -320,7 +326,8 @@ class Loader {
       Keys k(*this, kv.second, fmt::format("enum {}", e.name), {"desc", "width", "values"});
       e.desc = k.text("desc", false);
       if (const auto w = k.number("width", false)) {
-        if (*w < 1 || *w > 32) diags_.error(k.at("width"), "range", "the width of an enum is 1..32");
+        if (*w < 1 || *w > 32)
+          diags_.error(k.at("width"), "range", "the width of an enum is 1..32");
         e.width = static_cast<unsigned>(std::clamp<std::uint64_t>(*w, 1, 32));
         e.width_given = true;
       }
@@ -381,7 +388,8 @@ class Loader {
     }
   }
 
-  // -- blocks ---------------------------------------------------------------------------------------------
+  // -- blocks
+  // ---------------------------------------------------------------------------------------------
 
   void load_blocks(const YAML::Node& n) {
     if (!is_list(n, "blocks")) return;
@@ -402,8 +410,7 @@ class Loader {
     if (b.bar > 5) diags_.error(k.at("bar"), "range", "a BAR is 0..5");
     b.size = k.number("size", true).value_or(0);
     if (b.size < 8 || b.size > (1ULL << 32) || (b.size & (b.size - 1)) != 0) {
-      diags_.error(k.at("size"), "range",
-                   "the size of a block is a power of two, 8 bytes to 4 GB");
+      diags_.error(k.at("size"), "range", "the size of a block is a power of two, 8 bytes to 4 GB");
       b.size = 1ULL << 32;
     }
     b.stride = k.number("stride", false).value_or(0);
@@ -446,10 +453,11 @@ class Loader {
       if (r.width != 32 || r.is_array || r.fields.size() != 3 ||
           !has("addr", Access::kRo, Hw::kIn, b.addr_bits()) ||
           !has("write", Access::kRo, Hw::kIn, 1) || !has("valid", Access::kW1c, Hw::kSet, 1)) {
-        diags_.error(pos, "capture",
-                     fmt::format("{} must be a single 32-bit register of the fields addr (ro, hw in, "
-                                 "at least {} bits), write (ro, hw in) and valid (w1c, hw set)",
-                                 reg_name, b.addr_bits()));
+        diags_.error(
+            pos, "capture",
+            fmt::format("{} must be a single 32-bit register of the fields addr (ro, hw in, "
+                        "at least {} bits), write (ro, hw in) and valid (w1c, hw set)",
+                        reg_name, b.addr_bits()));
         return;
       }
       b.capture = i;
@@ -473,14 +481,14 @@ class Loader {
     r.offset = k.number("offset", true).value_or(0);
     r.width = static_cast<unsigned>(k.number("width", false).value_or(32));
     if (r.width != 32 && r.width != 64) {
-      diags_.error(k.at("width"), "width", fmt::format("width {} of {}: a register has 32 or 64 bits",
-                                                       r.width, r.name));
+      diags_.error(k.at("width"), "width",
+                   fmt::format("width {} of {}: a register has 32 or 64 bits", r.width, r.name));
       r.width = 64;
     }
     if (r.offset % (r.width / 8) != 0) {
-      diags_.error(k.at("offset"), "alignment",
-                   fmt::format("offset {:#x} of {} is not a multiple of {}", r.offset, r.name,
-                               r.width / 8));
+      diags_.error(
+          k.at("offset"), "alignment",
+          fmt::format("offset {:#x} of {} is not a multiple of {}", r.offset, r.name, r.width / 8));
     }
     r.is_array = k.has("count");
     r.count = k.number("count", false).value_or(1);
@@ -620,9 +628,9 @@ class Loader {
                    fmt::format("field {} shows a hardware input: it has no reset value", f.name));
     }
     if (f.hw == Hw::kInOut && f.reset != 0) {
-      diags_.error(k.at("reset"), "reset",
-                   fmt::format("field {} is held by hardware (inout): its reset value is 0 here",
-                               f.name));
+      diags_.error(
+          k.at("reset"), "reset",
+          fmt::format("field {} is held by hardware (inout): its reset value is 0 here", f.name));
     }
     if (f.access == Access::kPulse && f.reset != 0) {
       diags_.error(k.at("reset"), "reset", fmt::format("pulse field {} resets to 0", f.name));
@@ -751,15 +759,16 @@ class Loader {
         const auto flat = d.name + "_get_" + f.name;
         const auto [it, fresh] = seen.insert({flat, f.pos});
         if (!fresh && it->second.line != f.pos.line) {
-          diags_.error(f.pos, "flat-name",
-                       fmt::format("'{}' is also generated for line {}; rename one", flat,
-                                   it->second.line));
+          diags_.error(
+              f.pos, "flat-name",
+              fmt::format("'{}' is also generated for line {}; rename one", flat, it->second.line));
         }
       }
     }
   }
 
-  // -- descriptors ----------------------------------------------------------------------------------------
+  // -- descriptors
+  // ----------------------------------------------------------------------------------------
 
   void load_descriptors(const YAML::Node& n) {
     if (!is_list(n, "descriptors")) return;
@@ -787,9 +796,9 @@ class Loader {
       if (it == map_.descriptors.end()) {
         std::vector<std::string> known;
         for (const auto& o : map_.descriptors) known.push_back(o.name);
-        diags_.error(k.at("head"), "unknown-head",
-                     fmt::format("no descriptor '{}' before this one{}", d.head,
-                                 suggest(d.head, known)));
+        diags_.error(
+            k.at("head"), "unknown-head",
+            fmt::format("no descriptor '{}' before this one{}", d.head, suggest(d.head, known)));
       } else {
         d.fields = it->fields;
         d.n_head_fields = d.fields.size();
@@ -842,15 +851,17 @@ class Loader {
                    fmt::format("byte string {} must be whole bytes at bit 0", f.name));
     }
     if (!f.bytes && (f.width > 64 || bit + f.width > 64)) {
-      diags_.error(k.at("width"), "width",
-                   fmt::format("field {} spans more than 8 bytes; say bytes: true for a byte string",
-                               f.name));
+      diags_.error(
+          k.at("width"), "width",
+          fmt::format("field {} spans more than 8 bytes; say bytes: true for a byte string",
+                      f.name));
     }
     for (const auto& o : d.fields) {
       if (f.bit < o.end() && o.bit < f.end()) {
-        diags_.error(f.pos, "overlap",
-                     fmt::format("field {} (bits {}..{}) overlaps {} (bits {}..{}, line {})", f.name,
-                                 f.bit, f.end() - 1, o.name, o.bit, o.end() - 1, o.pos.line));
+        diags_.error(
+            f.pos, "overlap",
+            fmt::format("field {} (bits {}..{}) overlaps {} (bits {}..{}, line {})", f.name, f.bit,
+                        f.end() - 1, o.name, o.bit, o.end() - 1, o.pos.line));
       }
     }
     if (!f.bytes) f.enum_index = enum_ref(k, f.width);

@@ -29,22 +29,32 @@ unsigned Block::addr_bits() const {
 
 std::string_view access_name(Access access) {
   switch (access) {
-    case Access::kRw: return "rw";
-    case Access::kRo: return "ro";
-    case Access::kWt: return "wt";
-    case Access::kPulse: return "pulse";
-    case Access::kW1c: return "w1c";
+    case Access::kRw:
+      return "rw";
+    case Access::kRo:
+      return "ro";
+    case Access::kWt:
+      return "wt";
+    case Access::kPulse:
+      return "pulse";
+    case Access::kW1c:
+      return "w1c";
   }
   return "?";
 }
 
 std::string_view hw_name(Hw hw) {
   switch (hw) {
-    case Hw::kOut: return "out";
-    case Hw::kIn: return "in";
-    case Hw::kSet: return "set";
-    case Hw::kInOut: return "inout";
-    case Hw::kConst: return "const";
+    case Hw::kOut:
+      return "out";
+    case Hw::kIn:
+      return "in";
+    case Hw::kSet:
+      return "set";
+    case Hw::kInOut:
+      return "inout";
+    case Hw::kConst:
+      return "const";
   }
   return "?";
 }
@@ -93,8 +103,8 @@ std::uint32_t map_hash(const Map& map) {
     for (const auto& r : b.registers) {
       fmt::format_to(out, " reg {} {} {} {} {}\n", r.name, r.offset, r.width, r.count, r.stride);
       for (const auto& f : r.fields) {
-        fmt::format_to(out, "  {} {} {} {} {} {}\n", f.name, f.lsb, f.width,
-                       access_name(f.access), hw_name(f.hw), f.is_map_hash ? 0 : f.reset);
+        fmt::format_to(out, "  {} {} {} {} {} {}\n", f.name, f.lsb, f.width, access_name(f.access),
+                       hw_name(f.hw), f.is_map_hash ? 0 : f.reset);
       }
     }
     for (const auto& w : b.windows) {

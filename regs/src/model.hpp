@@ -66,8 +66,8 @@ struct Field {
   unsigned width = 1;
   Access access = Access::kRw;
   Hw hw = Hw::kOut;
-  std::uint64_t reset = 0;          // also the value of a constant
-  bool is_map_hash = false;         // the constant is the hash of this map
+  std::uint64_t reset = 0;   // also the value of a constant
+  bool is_map_hash = false;  // the constant is the hash of this map
   std::optional<std::size_t> enum_index;
   std::string unit;
   SourcePos pos;
@@ -168,8 +168,8 @@ struct Map {
 std::optional<Map> load_map_file(const std::string& path, Diagnostics& diags);
 std::optional<Map> load_map_text(const std::string& text, Diagnostics& diags);
 
-// FNV-1a (32 bit) over what software and hardware must agree on: names, places, access, resets, values.
-// Descriptions do not count.
+// FNV-1a (32 bit) over what software and hardware must agree on: names, places, access, resets,
+// values. Descriptions do not count.
 std::uint32_t map_hash(const Map& map);
 
 [[nodiscard]] std::string_view access_name(Access access);

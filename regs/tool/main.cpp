@@ -3,20 +3,23 @@
 // rnic-regs: one YAML map to SystemVerilog, C, C++ and Markdown.
 //
 //   rnic-regs gen map.yaml --out-dir out            writes what has changed
-//   rnic-regs gen map.yaml --out-dir out --check    writes nothing; exit status 1 when a file is out of date
-//   rnic-regs lint map.yaml                         only the diagnostics
+//   rnic-regs gen map.yaml --out-dir out --check    writes nothing; exit status 1 when a file is
+//   out of date rnic-regs lint map.yaml                         only the diagnostics
 //
-// Exit status: 0 done, 1 the map has errors or (--check) a file differs, 2 wrong use or a file that cannot be written.
+// Exit status: 0 done, 1 the map has errors or (--check) a file differs, 2 wrong use or a file that
+// cannot be written.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <optional>
 #include <sstream>
 #include <string>
 
+#include "decode.hpp"
 #include "emit.hpp"
 #include "model.hpp"
 
@@ -81,6 +84,48 @@ int gen(const GenOptions& o) {
   return 0;
 }
 
+struct DecodeOptions {
+  std::string map;
+  std::string block;
+  std::string descriptor;
+  std::string input = "-";
+  bool binary = false;
+};
+
+int decode(const DecodeOptions& o) {
+  const auto map = load(o.map);
+  if (!map) return 1;
+  std::optional<std::string> text;
+  if (o.input == "-") {
+    std::stringstream s;
+    s << std::cin.rdbuf();
+    text = s.str();
+  } else {
+    text = read_file(o.input);
+  }
+  if (!text) {
+    fmt::print(stderr, "{}: cannot read\n", o.input);
+    return 2;
+  }
+  try {
+    if (!o.block.empty()) {
+      const auto* block = rnic::regs::find_block(*map, o.block);
+      if (block == nullptr) throw rnic::regs::DecodeError("no block '" + o.block + "'");
+      fmt::print("{}", rnic::regs::decode_registers(*map, *block, *text));
+      return 0;
+    }
+    const auto* desc = rnic::regs::find_descriptor(*map, o.descriptor);
+    if (desc == nullptr) throw rnic::regs::DecodeError("no descriptor '" + o.descriptor + "'");
+    const auto bytes = o.binary ? std::vector<std::uint8_t>(text->begin(), text->end())
+                                : rnic::regs::parse_hex_bytes(*text);
+    fmt::print("{}", rnic::regs::decode_descriptor(*map, *desc, bytes));
+    return 0;
+  } catch (const rnic::regs::DecodeError& e) {
+    fmt::print(stderr, "{}: error: {}\n", o.input, e.what());
+    return 1;
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -99,11 +144,22 @@ int main(int argc, char** argv) {
   auto* lint_cmd = app.add_subcommand("lint", "Check the map.");
   lint_cmd->add_option("map", lint_map, "The map (YAML).")->required();
 
+  DecodeOptions decode_options;
+  auto* decode_cmd = app.add_subcommand("decode", "Print a dump with names.");
+  decode_cmd->add_option("map", decode_options.map, "The map (YAML).")->required();
+  decode_cmd->add_option("input", decode_options.input, "File with the dump, - is standard input.");
+  auto* what = decode_cmd->add_option_group("what");
+  what->add_option("--block", decode_options.block, "The dump is of this block's registers.");
+  what->add_option("--descriptor", decode_options.descriptor, "The dump is of this descriptor.");
+  what->require_option(1);
+  decode_cmd->add_flag("--binary", decode_options.binary, "The descriptor is raw bytes, not hex.");
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : 2;
   }
   if (gen_cmd->parsed()) return gen(gen_options);
+  if (decode_cmd->parsed()) return decode(decode_options);
   return load(lint_map) ? 0 : 1;
 }

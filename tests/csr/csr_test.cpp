@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The generated register file of test_map.yaml against the reference in model.hpp, and its corner cases one by one.
-// The map is typed here a second time, by hand.
+// The generated register file of test_map.yaml against the reference in model.hpp, and its corner
+// cases one by one. The map is typed here a second time, by hand.
 #include <Vtse_csr.h>
 #include <Vtst_csr.h>
 
@@ -24,17 +24,36 @@ ModelMap test_map() {
   return {
       .regs =
           {
-              {"rw0", 0x000, 32, 1, 4, {{"a", 0, 8, rw, 0x5A}, {"b", 15, 1, rw, 1}, {"c", 16, 16, rw, 0x1234}}},
+              {"rw0",
+               0x000,
+               32,
+               1,
+               4,
+               {{"a", 0, 8, rw, 0x5A}, {"b", 15, 1, rw, 1}, {"c", 16, 16, rw, 0x1234}}},
               {"ro0", 0x004, 32, 1, 4, {{"live", 0, 16, in}, {"k", 24, 8, Kind::kConst, 0xC3}}},
               {"ev", 0x008, 32, 1, 4, {{"ev", 0, 4, w1c}, {"err", 16, 16, w1c, 0x8001}}},
               {"pu", 0x00C, 32, 1, 4, {{"go", 0, 1, pulse}, {"multi", 8, 4, pulse}}},
               {"wt", 0x010, 32, 1, 4, {{"index", 0, 16, wt, 0x77}, {"arm", 31, 1, wt}}},
-              {"mix", 0x014, 32, 1, 4,
-               {{"mode", 0, 4, rw, 9}, {"ev", 8, 1, w1c}, {"kick", 16, 1, pulse}, {"st", 24, 8, in}}},
+              {"mix",
+               0x014,
+               32,
+               1,
+               4,
+               {{"mode", 0, 4, rw, 9},
+                {"ev", 8, 1, w1c},
+                {"kick", 16, 1, pulse},
+                {"st", 24, 8, in}}},
               {"wide", 0x018, 64, 1, 8, {{"v", 0, 64, rw, 0x0123456789ABCDEF}}},
               {"live", 0x020, 64, 1, 8, {{"count", 0, 64, Kind::kInOut}}},
-              {"wmix", 0x028, 64, 1, 8,
-               {{"lo", 0, 16, rw, 0xBEEF}, {"mid", 16, 32, rw}, {"ev", 48, 4, w1c}, {"go", 60, 1, pulse}}},
+              {"wmix",
+               0x028,
+               64,
+               1,
+               8,
+               {{"lo", 0, 16, rw, 0xBEEF},
+                {"mid", 16, 32, rw},
+                {"ev", 48, 4, w1c},
+                {"go", 60, 1, pulse}}},
               {"cnt", 0x030, 64, 1, 8, {{"n", 0, 56, in}}},
               {"arr", 0x040, 32, 3, 8, {{"v", 0, 16, rw, 0x11}, {"e", 16, 5, w1c}}},
               {"trg", 0x044, 32, 3, 8, {{"v", 0, 8, wt, 3}, {"s", 28, 4, in}}},
@@ -81,28 +100,34 @@ struct InPin {
   std::function<void(unsigned, uint64_t)> set;
 };
 
-#define OUT_PIN(port, count, width) \
-  {#port, count, width, [this](unsigned i) { return get_element(top().port, i, width); }}
-#define IN_PIN(port, count, width, event) \
-  {#port, count, width, event, [this](unsigned i, uint64_t v) { set_element(top().port, i, width, v); }}
+#define OUT_PIN(port, count, width)                                                       \
+  {                                                                                       \
+#port, count, width, [this](unsigned i) { return get_element(top().port, i, width); } \
+  }
+#define IN_PIN(port, count, width, event)                                        \
+  {                                                                              \
+#port, count, width, event,                                                  \
+        [this](unsigned i, uint64_t v) { set_element(top().port, i, width, v); } \
+  }
 
 struct TstBench : Bench<Vtst_csr> {
   std::vector<OutPin> outs = {
-      OUT_PIN(rw0_a_o, 1, 8),       OUT_PIN(rw0_b_o, 1, 1),      OUT_PIN(rw0_c_o, 1, 16),
-      OUT_PIN(ev_ev_o, 1, 4),       OUT_PIN(ev_err_o, 1, 16),    OUT_PIN(pu_go_o, 1, 1),
-      OUT_PIN(pu_multi_o, 1, 4),    OUT_PIN(wt_index_o, 1, 16),  OUT_PIN(wt_arm_o, 1, 1),
-      OUT_PIN(wt_we_o, 1, 1),       OUT_PIN(mix_mode_o, 1, 4),   OUT_PIN(mix_ev_o, 1, 1),
-      OUT_PIN(mix_kick_o, 1, 1),    OUT_PIN(wide_v_o, 1, 64),    OUT_PIN(live_count_o, 1, 64),
-      OUT_PIN(live_count_we_o, 1, 1), OUT_PIN(wmix_lo_o, 1, 16), OUT_PIN(wmix_mid_o, 1, 32),
-      OUT_PIN(wmix_ev_o, 1, 4),     OUT_PIN(wmix_go_o, 1, 1),    OUT_PIN(arr_v_o, 3, 16),
-      OUT_PIN(arr_e_o, 3, 5),       OUT_PIN(trg_v_o, 3, 8),      OUT_PIN(trg_we_o, 3, 1),
+      OUT_PIN(rw0_a_o, 1, 8),         OUT_PIN(rw0_b_o, 1, 1),     OUT_PIN(rw0_c_o, 1, 16),
+      OUT_PIN(ev_ev_o, 1, 4),         OUT_PIN(ev_err_o, 1, 16),   OUT_PIN(pu_go_o, 1, 1),
+      OUT_PIN(pu_multi_o, 1, 4),      OUT_PIN(wt_index_o, 1, 16), OUT_PIN(wt_arm_o, 1, 1),
+      OUT_PIN(wt_we_o, 1, 1),         OUT_PIN(mix_mode_o, 1, 4),  OUT_PIN(mix_ev_o, 1, 1),
+      OUT_PIN(mix_kick_o, 1, 1),      OUT_PIN(wide_v_o, 1, 64),   OUT_PIN(live_count_o, 1, 64),
+      OUT_PIN(live_count_we_o, 1, 1), OUT_PIN(wmix_lo_o, 1, 16),  OUT_PIN(wmix_mid_o, 1, 32),
+      OUT_PIN(wmix_ev_o, 1, 4),       OUT_PIN(wmix_go_o, 1, 1),   OUT_PIN(arr_v_o, 3, 16),
+      OUT_PIN(arr_e_o, 3, 5),         OUT_PIN(trg_v_o, 3, 8),     OUT_PIN(trg_we_o, 3, 1),
       OUT_PIN(aw_v_o, 2, 64),
   };
   std::vector<InPin> ins = {
-      IN_PIN(ro0_live_i, 1, 16, false), IN_PIN(ev_ev_i, 1, 4, true),   IN_PIN(ev_err_i, 1, 16, true),
-      IN_PIN(mix_ev_i, 1, 1, true),     IN_PIN(mix_st_i, 1, 8, false), IN_PIN(live_count_i, 1, 64, false),
-      IN_PIN(wmix_ev_i, 1, 4, true),    IN_PIN(cnt_n_i, 1, 56, false), IN_PIN(arr_e_i, 3, 5, true),
-      IN_PIN(trg_s_i, 3, 4, false),
+      IN_PIN(ro0_live_i, 1, 16, false), IN_PIN(ev_ev_i, 1, 4, true),
+      IN_PIN(ev_err_i, 1, 16, true),    IN_PIN(mix_ev_i, 1, 1, true),
+      IN_PIN(mix_st_i, 1, 8, false),    IN_PIN(live_count_i, 1, 64, false),
+      IN_PIN(wmix_ev_i, 1, 4, true),    IN_PIN(cnt_n_i, 1, 56, false),
+      IN_PIN(arr_e_i, 3, 5, true),      IN_PIN(trg_s_i, 3, 4, false),
   };
   CData* ack[3] = {&top().wa_ack_i, &top().wb_ack_i, &top().wc_ack_i};
   IData* rdata[3] = {&top().wa_rdata_i, &top().wb_rdata_i, &top().wc_rdata_i};
@@ -110,7 +135,8 @@ struct TstBench : Bench<Vtst_csr> {
   unsigned requests() { return top().wa_req_o | top().wb_req_o << 1 | top().wc_req_o << 2; }
 };
 
-// Random masters, hardware and window slaves; every port is compared with the reference after every edge.
+// Random masters, hardware and window slaves; every port is compared with the reference after every
+// edge.
 class RandomRun : public Agent {
  public:
   struct Mix {
@@ -150,11 +176,11 @@ class RandomRun : public Agent {
   }
 
  private:
-
   void expect(const std::string& what, uint64_t got, uint64_t want) {
     if (got == want || !mismatch_.empty()) return;
     std::ostringstream s;
-    s << "cycle " << bench_.cycle() << ": " << what << std::hex << " is " << got << ", expected " << want;
+    s << "cycle " << bench_.cycle() << ": " << what << std::hex << " is " << got << ", expected "
+      << want;
     mismatch_ = s.str();
   }
 
@@ -196,17 +222,21 @@ class RandomRun : public Agent {
 
   uint32_t pick_address() {
     const auto r = rng_.below(100);
-    if (r < 70) return static_cast<uint32_t>(rng_.below(0x110));           // registers and near holes
-    if (r < 90) return static_cast<uint32_t>(0x1F0 + rng_.below(0x120));   // windows and their edges
-    if (r < 95) return static_cast<uint32_t>(1U << rng_.between(4, 11));   // what an aliased decode would take
+    if (r < 70) return static_cast<uint32_t>(rng_.below(0x110));  // registers and near holes
+    if (r < 90) return static_cast<uint32_t>(0x1F0 + rng_.below(0x120));  // windows and their edges
+    if (r < 95)
+      return static_cast<uint32_t>(1U << rng_.between(4, 11));  // what an aliased decode would take
     return static_cast<uint32_t>(rng_.below(0x1000));
   }
 
   uint32_t pick_data() {
     switch (rng_.below(4)) {
-      case 0: return 0;
-      case 1: return 0xFFFFFFFF;
-      default: return rng_.u32();
+      case 0:
+        return 0;
+      case 1:
+        return 0xFFFFFFFF;
+      default:
+        return rng_.u32();
     }
   }
 
@@ -323,22 +353,26 @@ struct Directed {
 }  // namespace
 
 TEST_CASE("csr agrees with its reference under random software, hardware and windows") {
-  run_random({.aw = 0.5, .w = 0.5, .ar = 0.5, .bready = 0.7, .rready = 0.7, .event = 0.3, .ack = 0.3}, 60000,
-             true);
+  run_random(
+      {.aw = 0.5, .w = 0.5, .ar = 0.5, .bready = 0.7, .rready = 0.7, .event = 0.3, .ack = 0.3},
+      60000, true);
 }
 
 TEST_CASE("csr agrees with its reference when both channels are saturated") {
-  run_random({.aw = 1, .w = 1, .ar = 1, .bready = 1, .rready = 1, .event = 0.5, .ack = 0.9}, 40000, false);
+  run_random({.aw = 1, .w = 1, .ar = 1, .bready = 1, .rready = 1, .event = 0.5, .ack = 0.9}, 40000,
+             false);
 }
 
 TEST_CASE("csr agrees with its reference when answers are rarely taken") {
-  run_random({.aw = 0.6, .w = 0.2, .ar = 0.6, .bready = 0.15, .rready = 0.15, .event = 0.05, .ack = 0.2}, 40000,
-             true);
+  run_random(
+      {.aw = 0.6, .w = 0.2, .ar = 0.6, .bready = 0.15, .rready = 0.15, .event = 0.05, .ack = 0.2},
+      40000, true);
 }
 
 TEST_CASE("csr agrees with its reference over a long random run", "[.soak]") {
-  run_random({.aw = 0.5, .w = 0.6, .ar = 0.4, .bready = 0.6, .rready = 0.6, .event = 0.3, .ack = 0.25}, 2000000,
-             true);
+  run_random(
+      {.aw = 0.5, .w = 0.6, .ar = 0.4, .bready = 0.6, .rready = 0.6, .event = 0.3, .ack = 0.25},
+      2000000, true);
 }
 
 TEST_CASE("csr answers a read two cycles after the address, a write likewise") {
@@ -372,7 +406,8 @@ TEST_CASE("csr writes exactly the strobed bytes, for all sixteen strobes") {
 
 TEST_CASE("an event is not lost when software clears the same bit in the same cycle") {
   Directed d;
-  // The write executes one cycle after both are taken: place the event before, in and after that cycle.
+  // The write executes one cycle after both are taken: place the event before, in and after that
+  // cycle.
   for (int delay = 0; delay < 4; ++delay) {
     d.axi.write(0x008, 0xFFFFFFFF);
     d.bench->ev_ev_i = 0x3;
@@ -413,7 +448,8 @@ TEST_CASE("a W1C of some bits leaves the others, and writing zero clears nothing
   CHECK(d.axi.read(0x008).data == 0x0F000000);
 }
 
-TEST_CASE("a 64-bit write shows nothing until its high word, and the strobes of the low word add up") {
+TEST_CASE(
+    "a 64-bit write shows nothing until its high word, and the strobes of the low word add up") {
   Directed d;
   d.axi.write(0x018, 0x11223344, 0x3);
   d.axi.write(0x018, 0x55667788, 0x4);
@@ -488,7 +524,9 @@ TEST_CASE("a pulse lasts one cycle and a write without strobes makes none") {
   CHECK(d.axi.read(0x010).data == 0x80000501);
 }
 
-TEST_CASE("holes read all ones, ignore writes, and the first bad access is kept until software arms again") {
+TEST_CASE(
+    "holes read all ones, ignore writes, and the first bad access is kept until software arms "
+    "again") {
   Directed d;
   uint64_t pulses = 0;
   d.bench.on_sample([&] { pulses += d.bench->bad_access_pulse_o; });
@@ -497,9 +535,9 @@ TEST_CASE("holes read all ones, ignore writes, and the first bad access is kept 
   CHECK(r.data == 0xFFFFFFFF);
   CHECK(r.resp == 0);
   CHECK(d.axi.write(0x0FC, 0x12345678) == 0);
-  CHECK(d.axi.write(0x004, 0) == 0);      // read-only register
-  CHECK(d.axi.write(0x240, 0) == 0);      // read-only window
-  CHECK(d.axi.write(0x0FC, 0, 0) == 0);   // without strobes: nothing
+  CHECK(d.axi.write(0x004, 0) == 0);            // read-only register
+  CHECK(d.axi.write(0x240, 0) == 0);            // read-only window
+  CHECK(d.axi.write(0x0FC, 0, 0) == 0);         // without strobes: nothing
   CHECK(d.axi.read(0x404).data == 0xFFFFFFFF);  // decoded elsewhere
   d.bench.tick(2);
   CHECK(pulses == 5);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reference of a generated register file, from the access rules (regs/README.md), not from the RTL: what every register
-// holds, what every port shows and what every access answers, cycle by cycle. A map is typed in by the test.
+// Reference of a generated register file, from the access rules (regs/README.md), not from the RTL:
+// what every register holds, what every port shows and what every access answers, cycle by cycle. A
+// map is typed in by the test.
 //
 //   CsrModel model({.regs = {...}, .windows = {...}, .window_timeout = 40});
 //   model.step(inputs);                       // one clock edge
@@ -302,7 +303,8 @@ class CsrModel {
     }
   }
 
-  void do_write(uint64_t& clear_reg, unsigned& clear_elem, uint64_t& clear_mask, const ModelInputs& in) {
+  void do_write(uint64_t& clear_reg, unsigned& clear_elem, uint64_t& clear_mask,
+                const ModelInputs& in) {
     ++cov_.writes;
     const auto p = find(aw_addr_);
     if (w_strb_ == 0) {  // does nothing at all
@@ -363,14 +365,18 @@ class CsrModel {
           out_[port + "_o"][p.elem] = (in.hw.at(port + "_i")[p.elem] & ~fm) | (fd & fm);
           out_[port + "_we_o"][p.elem] = fm != 0;
           break;
-        case Kind::kPulse: out_[port + "_o"][p.elem] = fd & fm; break;
-        default: break;
+        case Kind::kPulse:
+          out_[port + "_o"][p.elem] = fd & fm;
+          break;
+        default:
+          break;
       }
     }
   }
 
   ModelMap map_;
-  bool aw_ = false, w_ = false, ar_ = false, b_ = false, r_ = false, write_turn_ = false, bad_ = false;
+  bool aw_ = false, w_ = false, ar_ = false, b_ = false, r_ = false, write_turn_ = false,
+       bad_ = false;
   uint32_t aw_addr_ = 0, ar_addr_ = 0, w_data_ = 0, w_strb_ = 0, rdata_ = 0;
   int win_ = -1;
   bool win_write_ = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The register file of the RNIC: published offsets and reset values, a scan of the whole map against the YAML (read
-// here by itself, not by the generator), windows and ports.
+// The register file of the RNIC: published offsets and reset values, a scan of the whole map
+// against the YAML (read here by itself, not by the generator), windows and ports.
 #include <Vrnic_csr.h>
 #include <yaml-cpp/yaml.h>
 
@@ -20,7 +20,8 @@ struct Csr {
   Bench<Vrnic_csr> bench;
   AxiLite<Vrnic_csr> axi{bench};
   Csr() {
-    bench->mbox_in_ack_i = bench->mbox_out_ack_i = bench->msix_table_ack_i = bench->msix_pba_ack_i = 0;
+    bench->mbox_in_ack_i = bench->mbox_out_ack_i = bench->msix_table_ack_i = bench->msix_pba_ack_i =
+        0;
     bench->counters_ack_i = bench->trace_ring_ack_i = bench->cq_cons_ack_i = 0;
     bench.reset();
   }
@@ -42,7 +43,8 @@ uint64_t value_of(const YAML::Node& map, const std::string& text) {
   if (text == "version_major") return map["version"]["major"].as<uint64_t>();
   if (text == "version_minor") return map["version"]["minor"].as<uint64_t>();
   if (text == "version_patch") return map["version"]["patch"].as<uint64_t>();
-  if (map["constants"][text]) return std::stoull(map["constants"][text]["value"].Scalar(), nullptr, 0);
+  if (map["constants"][text])
+    return std::stoull(map["constants"][text]["value"].Scalar(), nullptr, 0);
   return std::stoull(text, nullptr, 0);
 }
 
@@ -64,18 +66,23 @@ std::map<uint32_t, Word> words_of_yaml() {
           const auto bits = f["bits"].Scalar();
           const auto colon = bits.find(':');
           const unsigned hi = static_cast<unsigned>(std::stoul(bits));
-          const unsigned lo = colon == std::string::npos ? hi : static_cast<unsigned>(std::stoul(bits.substr(colon + 1)));
+          const unsigned lo = colon == std::string::npos
+                                  ? hi
+                                  : static_cast<unsigned>(std::stoul(bits.substr(colon + 1)));
           const uint64_t mask = (hi - lo == 63 ? ~0ULL : (1ULL << (hi - lo + 1)) - 1) << lo;
           const auto access = f["access"].Scalar();
           const auto hw = f["hw"] ? f["hw"].Scalar() : "";
           writable |= access != "ro";
           if (access == "rw" && hw.empty()) rw |= mask;
           if (f["reset"]) reset |= value_of(map, f["reset"].Scalar()) << lo;
-          if (f["const"] && f["const"].Scalar() != "map_hash") reset |= value_of(map, f["const"].Scalar()) << lo;
-          if (hw == "in" || hw == "inout" || (f["const"] && f["const"].Scalar() == "map_hash")) known &= ~mask;
+          if (f["const"] && f["const"].Scalar() != "map_hash")
+            reset |= value_of(map, f["const"].Scalar()) << lo;
+          if (hw == "in" || hw == "inout" || (f["const"] && f["const"].Scalar() == "map_hash"))
+            known &= ~mask;
         }
         for (unsigned w = 0; w < (wide ? 2U : 1U); ++w) {
-          words[base + 4 * w] = {static_cast<uint32_t>(rw >> (32 * w)), static_cast<uint32_t>(reset >> (32 * w)),
+          words[base + 4 * w] = {static_cast<uint32_t>(rw >> (32 * w)),
+                                 static_cast<uint32_t>(reset >> (32 * w)),
                                  static_cast<uint32_t>(known >> (32 * w)), writable};
         }
       }
@@ -88,9 +95,9 @@ std::map<uint32_t, Word> words_of_yaml() {
 
 TEST_CASE("registers that users know have their published offsets and reset values") {
   Csr c;
-  CHECK(c.read64(0x0000) == 0);            // QP_CTX_BASE
-  CHECK(c.axi.read(0x0030).data == 0x20);  // DMA_PACING_CTRL
-  CHECK(c.axi.read(0x0040).data == 0);     // GDR_BAR_EN
+  CHECK(c.read64(0x0000) == 0);               // QP_CTX_BASE
+  CHECK(c.axi.read(0x0030).data == 0x20);     // DMA_PACING_CTRL
+  CHECK(c.axi.read(0x0040).data == 0);        // GDR_BAR_EN
   CHECK(c.axi.read(0x0050).data == 0xFFFF);   // MRC_PATH_MASK
   CHECK(c.axi.read(0x1000).data == 0x1);      // CC_GLOBAL_CTRL
   CHECK(c.axi.read(0x1004).data == 0xFFFFF);  // QP_RATE_LIMIT
@@ -136,9 +143,10 @@ TEST_CASE("every register of the map is reached under full address decode") {
   for (const auto& [at, w] : words) {
     for (unsigned bit = 14; bit < 22; ++bit) {
       const uint32_t alias = at | 1U << bit;
-      const bool window = (alias >= 0x4000 && alias < 0x4100) || (alias >= 0x8000 && alias < 0x8400) ||
-                          (alias >= 0x9000 && alias < 0x9010) || (alias >= 0x10000 && alias < 0x11000) ||
-                          (alias >= 0x20000 && alias < 0x20020) || (alias >= 0x40000 && alias < 0x48000);
+      const bool window =
+          (alias >= 0x4000 && alias < 0x4100) || (alias >= 0x8000 && alias < 0x8400) ||
+          (alias >= 0x9000 && alias < 0x9010) || (alias >= 0x10000 && alias < 0x11000) ||
+          (alias >= 0x20000 && alias < 0x20020) || (alias >= 0x40000 && alias < 0x48000);
       if (window) continue;
       ++expected;
       if (c.axi.read(alias).data != 0xFFFFFFFF) FAIL("alias " << std::hex << alias << " of " << at);
