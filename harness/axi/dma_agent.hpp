@@ -37,7 +37,7 @@ struct DmaStalls {
 struct DmaAgentConfig {
   uint32_t data_w = 512;          // 128, 256, 512, 1024
   bool interleave_r = false;
-  DmaStalls stalls;
+  DmaStalls stalls{};
   uint64_t seed = 1;
   uint32_t aw_queue = 16;         // addresses taken ahead of their data
   uint32_t w_ahead = 2;           // bursts of data taken ahead of their address
