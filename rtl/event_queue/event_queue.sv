@@ -20,10 +20,14 @@ module event_queue #(
     input  logic                  ev2_valid,
     output logic                  ev2_ready,
     input  rnic_pkg::event_t      ev2,
-    // consumer index of an EQ, from its register (always taken)
-    input  logic                  eqc_valid,
-    input  logic [7:0]            eqc_eqn,
-    input  logic [15:0]           eqc_index,
+    // consumer indices, window of the register file: EQ n at 8 * n
+    input  logic                  eqw_req_i,
+    input  logic                  eqw_we_i,
+    input  logic [10:0]           eqw_addr_i,
+    input  logic [31:0]           eqw_wdata_i,
+    input  logic [3:0]            eqw_wstrb_i,
+    output logic                  eqw_ack_o,
+    output logic [31:0]           eqw_rdata_o,
     // cmd_unit: create or destroy (always taken), query
     input  logic                  cw_valid,
     input  logic [7:0]            cw_index,
@@ -101,7 +105,7 @@ module event_queue #(
   assign pick_eq = pick_ev.eqn[AW-1:0];
   assign idx = e_q.eqn[AW-1:0];
 
-  logic full, write_it, lose_it, cw_known, eqc_known;
+  logic full, write_it, lose_it, cw_known;
   logic [15:0] size, used, slot, pass;
   assign size = 16'd1 << ctx_q.log_size;
   assign used = prod_q - cons_q;
@@ -111,7 +115,14 @@ module event_queue #(
   assign write_it = state_q == FORM && exists_q && !full && !cw_valid;
   assign lose_it = state_q == FORM && (!exists_q || full) && !cw_valid;
   assign cw_known = {1'b0, cw_index} < 9'(N_EQ);
-  assign eqc_known = {1'b0, eqc_eqn} < 9'(N_EQ);
+
+  // ------------------------------------------------------------------------------ consumer indices
+  logic [7:0] eqw_eqn;
+  logic eqw_go, eqw_known, eqw_write;
+  assign eqw_eqn = eqw_addr_i[10:3];
+  assign eqw_known = {1'b0, eqw_eqn} < 9'(N_EQ) && !eqw_addr_i[2];
+  assign eqw_go = eqw_req_i && !eqw_ack_o;
+  assign eqw_write = eqw_go && eqw_we_i && eqw_known && (&eqw_wstrb_i[1:0]);
 
   rnic_desc_pkg::eqe_t entry;
   always_comb begin
@@ -179,7 +190,9 @@ module event_queue #(
       entry_q <= entry;
       prod_mem[idx] <= prod_q + 16'd1;
     end
-    if (eqc_valid && eqc_known) cons_mem[eqc_eqn[AW-1:0]] <= eqc_index;
+    eqw_ack_o <= eqw_go;
+    if (eqw_go) eqw_rdata_o <= eqw_known ? {16'd0, cons_mem[eqw_eqn[AW-1:0]]} : 32'hFFFF_FFFF;
+    if (eqw_write) cons_mem[eqw_eqn[AW-1:0]] <= eqw_wdata_i[15:0];
     if (cw_valid && cw_known) begin
       ctx_mem[cw_index[AW-1:0]] <= cw;
       prod_mem[cw_index[AW-1:0]] <= '0;
@@ -194,6 +207,7 @@ module event_queue #(
       eqe_req_q <= 1'b0;
       eqe_dat_q <= 1'b0;
       msg_dat_q <= 1'b0;
+      eqw_ack_o <= 1'b0;
       valid_q <= '0;
       cnt_eqe_written_o <= 1'b0;
       cnt_eq_overrun_o <= 1'b0;
@@ -237,5 +251,5 @@ module event_queue #(
   );
 
   logic unused;
-  assign unused = ^{gnt_idx, timestamp_i, pass, e_q, ctx_q};
+  assign unused = ^{gnt_idx, timestamp_i, pass, e_q, ctx_q, eqw_wdata_i, eqw_wstrb_i, eqw_addr_i};
 endmodule
