@@ -21,7 +21,8 @@ BarAgent::BarAgent(pcie::Fabric& fabric, const BarAgentConfig& config)
       config_(config),
       beat_bytes_(config.data_w / 8),
       rng_(mem::substream(config.seed, "axi.bar_agent")) {
-  if (config.data_w != 128 && config.data_w != 256 && config.data_w != 512 && config.data_w != 1024) {
+  if (config.data_w != 128 && config.data_w != 256 && config.data_w != 512 &&
+      config.data_w != 1024) {
     throw std::invalid_argument("data_w: expected 128, 256, 512 or 1024");
   }
 }
@@ -37,19 +38,24 @@ void BarAgent::fail(Port port, const char* signal, const std::string& what) cons
 
 BarAgent::Port BarAgent::port_of(pcie::Bar bar, uint32_t offset) const {
   switch (bar) {
-    case pcie::Bar::kDoorbell: return Port::kBar0;
-    case pcie::Bar::kBlueFlame: return Port::kBar1;
-    case pcie::Bar::kRegisters: break;
+    case pcie::Bar::kDoorbell:
+      return Port::kBar0;
+    case pcie::Bar::kBlueFlame:
+      return Port::kBar1;
+    case pcie::Bar::kRegisters:
+      break;
   }
-  return offset >= config_.gdr_offset && offset - config_.gdr_offset < config_.gdr_size ? Port::kGdr : Port::kBar2;
+  return offset >= config_.gdr_offset && offset - config_.gdr_offset < config_.gdr_size
+             ? Port::kGdr
+             : Port::kBar2;
 }
 
 void BarAgent::sample(const BarIn& in, uint64_t now_ps) {
   ++cycle_;
   if (!writing_ && !reading_ && responses_due_all_ == 0) {
     // Idle: nothing may be answered.
-    if (in.bar0.b_valid || in.bar0.r_valid || in.bar2.b_valid || in.bar2.r_valid || in.bar1.b_valid ||
-        in.gdr.b_valid || in.gdr.r_valid) {
+    if (in.bar0.b_valid || in.bar0.r_valid || in.bar2.b_valid || in.bar2.r_valid ||
+        in.bar1.b_valid || in.gdr.b_valid || in.gdr.r_valid) {
       if (in.bar0.b_valid) fail(Port::kBar0, "bvalid", "nothing was asked");
       if (in.bar0.r_valid) fail(Port::kBar0, "rvalid", "nothing was asked");
       if (in.bar2.b_valid) fail(Port::kBar2, "bvalid", "nothing was asked");
@@ -157,7 +163,8 @@ void BarAgent::sample_burst(Port port, const BurstIn& in, uint64_t now_ps) {
     if (!reading_ || read_port_ != port || !r_due_) fail(port, "rvalid", "nothing was asked");
     if (pins.r_ready) {
       const bool last = read_beat_ + 1 == read_beats_;
-      if (in.r_last != last) fail(port, "rlast", last ? "missing on the last beat" : "before the last beat");
+      if (in.r_last != last)
+        fail(port, "rlast", last ? "missing on the last beat" : "before the last beat");
       const uint32_t at = (read_.offset + read_done_) & (beat_bytes_ - 1);
       const uint32_t n = std::min(beat_bytes_ - at, read_.len - read_done_);
       ++read_beat_;
@@ -177,7 +184,8 @@ void BarAgent::write_piece_done(uint64_t now_ps) {
   fabric_.mmio_write_pop(now_ps);
 }
 
-void BarAgent::read_piece(Port port, const uint8_t* data, uint32_t len, uint8_t resp, uint64_t now_ps) {
+void BarAgent::read_piece(Port port, const uint8_t* data, uint32_t len, uint8_t resp,
+                          uint64_t now_ps) {
   (void)port;
   std::memcpy(read_.data + read_done_, data, len);
   if (resp != kOkay) read_ok_ = false;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The PCIe side of the NIC's BARs: MMIO requests that arrive over the fabric become AXI transactions.
+// The PCIe side of the NIC's BARs: MMIO requests that arrive over the fabric become AXI
+// transactions.
 //
 //   axi::BarAgent bars(fabric, {.data_w = 512});
 //   bars.sample(in, now_ps);  ...edge...  fabric.advance(next_ps);  bars.drive(next_ps);
 //
-// BAR0 and the registers of BAR2 are AXI4-Lite (a request longer than 4 bytes becomes several, in address order);
-// BAR1 and the GDR window (a range of BAR2; its pins carry the offset inside the window) are DATA_W-wide bursts.
-// Order: writes are given one after the other, in posted order, each when the data of the one before were taken
-// (one per cycle when the port is ready); responses are not waited for. A read is given when all earlier writes have
-// their responses; later writes pass a read that waits for its data. BAR1 cannot be read: all ones and an error.
+// BAR0 and the registers of BAR2 are AXI4-Lite (a request longer than 4 bytes becomes several, in
+// address order); BAR1 and the GDR window (a range of BAR2; its pins carry the offset inside the
+// window) are DATA_W-wide bursts. Order: writes are given one after the other, in posted order,
+// each when the data of the one before were taken (one per cycle when the port is ready); responses
+// are not waited for. A read is given when all earlier writes have their responses; later writes
+// pass a read that waits for its data. BAR1 cannot be read: all ones and an error.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +25,9 @@ namespace rnic::axi {
 
 struct BarAgentConfig {
   uint32_t data_w = 512;
-  uint32_t gdr_offset = 0x20'0000;   // of the GDR window in BAR2
+  uint32_t gdr_offset = 0x20'0000;  // of the GDR window in BAR2
   uint32_t gdr_size = 0x20'0000;
-  uint16_t stall = 0;                // 1/256: a valid or ready is withheld in a cycle
+  uint16_t stall = 0;  // 1/256: a valid or ready is withheld in a cycle
   uint64_t seed = 1;
 };
 
@@ -77,9 +79,9 @@ class BarAgent {
   bool aw_open_ = false, w_open_ = false;  // this piece's address, data not yet taken
   pcie::MmioOp write_;
   Port write_port_ = Port::kBar0;
-  uint32_t write_done_ = 0;                // bytes given
-  uint32_t piece_ = 0;                     // bytes of the piece on the pins
-  uint32_t beat_ = 0, beats_ = 0;          // bursts
+  uint32_t write_done_ = 0;        // bytes given
+  uint32_t piece_ = 0;             // bytes of the piece on the pins
+  uint32_t beat_ = 0, beats_ = 0;  // bursts
 
   // The read that is being given.
   bool reading_ = false;
@@ -91,7 +93,7 @@ class BarAgent {
   uint32_t read_beat_ = 0, read_beats_ = 0;
   bool read_ok_ = true;
 
-  alignas(128) uint8_t lanes_[256];        // the whole write burst on its lanes
+  alignas(128) uint8_t lanes_[256];  // the whole write burst on its lanes
 };
 
 }  // namespace rnic::axi

@@ -36,7 +36,8 @@ DmaAgent::DmaAgent(pcie::Fabric& fabric, const DmaAgentConfig& config)
       write_ids_(256),
       read_ids_(256, nullptr),
       held_data_(config.data_w / 32) {
-  if (config.data_w != 128 && config.data_w != 256 && config.data_w != 512 && config.data_w != 1024) {
+  if (config.data_w != 128 && config.data_w != 256 && config.data_w != 512 &&
+      config.data_w != 1024) {
     throw std::invalid_argument("data_w: expected 128, 256, 512 or 1024");
   }
   std::memset(junk_, 0xEE, sizeof junk_);
@@ -79,9 +80,12 @@ void DmaAgent::check_address(const char* channel, const Address& a, uint32_t max
   const std::string c = channel;
   const UserBits user = UserBits::decode(a.user);
   if (a.user >> 21) fail((c + "user").c_str(), "reserved bits are set: " + hex(a.user));
-  if (user.target > 1) fail((c + "user").c_str(), "target " + std::to_string(user.target) + ", expected 0 or 1");
+  if (user.target > 1)
+    fail((c + "user").c_str(), "target " + std::to_string(user.target) + ", expected 0 or 1");
   if (user.no_data) {
-    if (a.len != 0) fail((c + "len").c_str(), "a zero-length request has one beat, got len " + std::to_string(a.len));
+    if (a.len != 0)
+      fail((c + "len").c_str(),
+           "a zero-length request has one beat, got len " + std::to_string(a.len));
     return;
   }
   if (user.bytes < 1 || user.bytes > kPage) {
@@ -95,10 +99,13 @@ void DmaAgent::check_address(const char* channel, const Address& a, uint32_t max
     fail((c + "addr").c_str(),
          hex(a.addr) + " with " + std::to_string(user.bytes) + " bytes crosses a 4 KB boundary");
   }
-  const uint32_t beats = (static_cast<uint32_t>(a.addr & (beat_bytes_ - 1)) + user.bytes + beat_bytes_ - 1) / beat_bytes_;
+  const uint32_t beats =
+      (static_cast<uint32_t>(a.addr & (beat_bytes_ - 1)) + user.bytes + beat_bytes_ - 1) /
+      beat_bytes_;
   if (a.len + 1u != beats) {
-    fail((c + "len").c_str(), "len " + std::to_string(a.len) + ", but " + std::to_string(user.bytes) + " bytes at " +
-                                  hex(a.addr) + " need " + std::to_string(beats) + " beats");
+    fail((c + "len").c_str(), "len " + std::to_string(a.len) + ", but " +
+                                  std::to_string(user.bytes) + " bytes at " + hex(a.addr) +
+                                  " need " + std::to_string(beats) + " beats");
   }
 }
 
@@ -151,7 +158,8 @@ void DmaAgent::drive(uint64_t horizon_ps) {
   const DmaStalls& stalls = config_.stalls;
   out_.aw_ready = aw_.size() < config_.aw_queue && !pause(stalls.aw);
   out_.w_ready = fabric_.posted_backlog() < fabric_.config().posted_queue_bytes &&
-                 (open_ != nullptr || !aw_.empty() || ahead_.size() < config_.w_ahead) && !pause(stalls.w);
+                 (open_ != nullptr || !aw_.empty() || ahead_.size() < config_.w_ahead) &&
+                 !pause(stalls.w);
   out_.ar_ready = fabric_.reads_in_flight() < fabric_.config().tags && !pause(stalls.ar);
   if (!out_.b_valid && !answered_.empty() && !pause(stalls.b)) next_response(horizon_ps);
   if (!out_.r_valid && !arrivals_.empty() && !pause(stalls.r)) next_beat(horizon_ps);
@@ -210,7 +218,8 @@ void DmaAgent::attach(Burst& burst, const Address& a, uint64_t now_ps) {
   }
   list.tail = op;
   ++writes_open_;
-  for (uint32_t beat = 0; beat < burst.strobes.size(); ++beat) check_strobe(*op, beat, burst.strobes[beat]);
+  for (uint32_t beat = 0; beat < burst.strobes.size(); ++beat)
+    check_strobe(*op, beat, burst.strobes[beat]);
   fabric_.begin_write(op, now_ps);
   if (burst.last) finish(burst, now_ps);
 }
@@ -223,16 +232,19 @@ void DmaAgent::check_strobe(const pcie::WriteOp& op, uint32_t beat, const Strobe
   Strobe want{};
   if (!op.no_data) want = lane_mask(beat == 0 ? at : 0, std::min(beat_bytes_, end - begin));
   if (got != want) {
-    fail("wstrb", "beat " + std::to_string(beat) + " of " + std::to_string(op.len) + " bytes at " + hex(op.addr) +
-                      ": expected " + hex(want[1]) + ":" + hex(want[0]) + ", got " + hex(got[1]) + ":" + hex(got[0]));
+    fail("wstrb", "beat " + std::to_string(beat) + " of " + std::to_string(op.len) + " bytes at " +
+                      hex(op.addr) + ": expected " + hex(want[1]) + ":" + hex(want[0]) + ", got " +
+                      hex(got[1]) + ":" + hex(got[0]));
   }
 }
 
 void DmaAgent::finish(Burst& burst, uint64_t now_ps) {
   pcie::WriteOp* op = burst.op;
-  const uint32_t beats = op->no_data ? 1 : (op->data_offset + op->len + beat_bytes_ - 1) / beat_bytes_;
+  const uint32_t beats =
+      op->no_data ? 1 : (op->data_offset + op->len + beat_bytes_ - 1) / beat_bytes_;
   if (op->beats != beats) {
-    fail("wlast", "after " + std::to_string(op->beats) + " beats, awlen says " + std::to_string(beats));
+    fail("wlast",
+         "after " + std::to_string(op->beats) + " beats, awlen says " + std::to_string(beats));
   }
   bursts_free_.push_back(&burst);
   fabric_.finish_write(op, now_ps);
@@ -273,7 +285,8 @@ void DmaAgent::take_response() {
 
 void DmaAgent::take_read(const Address& a, uint64_t now_ps) {
   check_address("ar", a, fabric_.config().mrrs);
-  if (read_ids_[a.id] != nullptr) fail("arid", "read ID " + std::to_string(a.id) + " is still outstanding");
+  if (read_ids_[a.id] != nullptr)
+    fail("arid", "read ID " + std::to_string(a.id) + " is still outstanding");
   const UserBits user = UserBits::decode(a.user);
   pcie::ReadOp* op = fabric_.alloc_read();
   op->addr = a.addr;
@@ -318,10 +331,9 @@ void DmaAgent::next_beat(uint64_t horizon_ps) {
     }
     const pcie::CompletionChunk& chunk = op.chunks[c];
     const uint32_t from = c == 0 ? 0 : op.chunks[c - 1].end;
-    const uint64_t when =
-        chunk.end == end
-            ? chunk.last_ps
-            : chunk.first_ps + (chunk.last_ps - chunk.first_ps) * (end - from) / (chunk.end - from);
+    const uint64_t when = chunk.end == end ? chunk.last_ps
+                                           : chunk.first_ps + (chunk.last_ps - chunk.first_ps) *
+                                                                  (end - from) / (chunk.end - from);
     if (when > horizon_ps) return;
     out_.r_valid = true;
     out_.r_id = op.tag;
@@ -329,7 +341,8 @@ void DmaAgent::next_beat(uint64_t horizon_ps) {
     out_.r_resp = error ? kSlvErr : kOkay;
     out_.r_user = poisoned;
     const uint32_t base = static_cast<uint32_t>(op.addr & (pcie::kMaxBeatBytes - 1)) - at;
-    const uint8_t* data = error || op.no_data ? junk_ : op.data + base + op.beats_done * beat_bytes_;
+    const uint8_t* data =
+        error || op.no_data ? junk_ : op.data + base + op.beats_done * beat_bytes_;
     out_.r_data = reinterpret_cast<const uint32_t*>(data);
     reading_ = &op;
     beat_end_ = end;

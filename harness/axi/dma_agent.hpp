@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The PCIe side of the NIC's DMA master: takes its AXI bursts as TLPs and gives data and responses back.
+// The PCIe side of the NIC's DMA master: takes its AXI bursts as TLPs and gives data and responses
+// back.
 //
 //   axi::DmaAgent dma(fabric, {.data_w = 512});
 //   dma.sample(in, now_ps);                 // before the edge at now_ps
@@ -8,12 +9,12 @@
 //   dma.drive(next_ps);                     // values that edge will see
 //   const axi::DmaOut& out = dma.out();
 //
-// One burst is one TLP: full-width INCR beats, data on natural byte lanes, exact byte count in the user bits.
-// Write data may come before, with or after their address. Read data of one burst come as one block (with
-// interleave_r: other bursts may come between completions), bursts in the order their completions start.
-// Every violation of the protocol by the NIC throws ProtocolError: valid or payload dropped before ready, a
-// 4 KB crossing, more than MPS or MRRS, len not matching the byte count, wrong strobes or wlast, a read ID
-// that is still in use.
+// One burst is one TLP: full-width INCR beats, data on natural byte lanes, exact byte count in the
+// user bits. Write data may come before, with or after their address. Read data of one burst come
+// as one block (with interleave_r: other bursts may come between completions), bursts in the order
+// their completions start. Every violation of the protocol by the NIC throws ProtocolError: valid
+// or payload dropped before ready, a 4 KB crossing, more than MPS or MRRS, len not matching the
+// byte count, wrong strobes or wlast, a read ID that is still in use.
 #pragma once
 
 #include <cstdint>
@@ -35,12 +36,12 @@ struct DmaStalls {
 };
 
 struct DmaAgentConfig {
-  uint32_t data_w = 512;          // 128, 256, 512, 1024
+  uint32_t data_w = 512;  // 128, 256, 512, 1024
   bool interleave_r = false;
   DmaStalls stalls{};
   uint64_t seed = 1;
-  uint32_t aw_queue = 16;         // addresses taken ahead of their data
-  uint32_t w_ahead = 2;           // bursts of data taken ahead of their address
+  uint32_t aw_queue = 16;  // addresses taken ahead of their data
+  uint32_t w_ahead = 2;    // bursts of data taken ahead of their address
 };
 
 class DmaAgent : public pcie::RequesterSink {
@@ -51,11 +52,12 @@ class DmaAgent : public pcie::RequesterSink {
   void sample(const DmaIn& in, uint64_t now_ps);
   void drive(uint64_t horizon_ps);
   const DmaOut& out() const { return out_; }
-  // The NIC is in reset: forgets what is in flight on the AXI side; complete writes go on to memory.
+  // The NIC is in reset: forgets what is in flight on the AXI side; complete writes go on to
+  // memory.
   void reset();
   void set_stalls(const DmaStalls& stalls) { config_.stalls = stalls; }
 
-  bool idle() const;              // nothing outstanding on any channel
+  bool idle() const;  // nothing outstanding on any channel
   uint64_t cycle() const { return cycle_; }
   uint64_t read_beats() const { return read_beats_; }
   uint64_t write_beats() const { return write_beats_; }
@@ -72,7 +74,7 @@ class DmaAgent : public pcie::RequesterSink {
     uint8_t id = 0, len = 0;
     bool operator==(const Address&) const = default;
   };
-  struct Burst {           // write data on their way in
+  struct Burst {  // write data on their way in
     pcie::WriteOp* op = nullptr;
     bool attached = false;  // its address is known
     bool last = false;
@@ -111,9 +113,9 @@ class DmaAgent : public pcie::RequesterSink {
   uint64_t read_beats_ = 0, write_beats_ = 0;
 
   // write side
-  pcie::Ring<Address> aw_;        // addresses that wait for their data
-  pcie::Ring<Burst*> ahead_;      // data that wait for their address
-  Burst* open_ = nullptr;         // the burst whose beats are coming
+  pcie::Ring<Address> aw_;    // addresses that wait for their data
+  pcie::Ring<Burst*> ahead_;  // data that wait for their address
+  Burst* open_ = nullptr;     // the burst whose beats are coming
   std::vector<std::unique_ptr<Burst>> bursts_;
   std::vector<Burst*> bursts_free_;
   std::vector<IdList> write_ids_;
@@ -125,8 +127,8 @@ class DmaAgent : public pcie::RequesterSink {
   std::vector<pcie::ReadOp*> read_ids_;
   uint32_t reads_open_ = 0;
   pcie::Ring<Arrival> arrivals_;
-  pcie::ReadOp* reading_ = nullptr;      // its beat is on the R channel
-  uint32_t beat_end_ = 0;                // offset behind that beat's last byte
+  pcie::ReadOp* reading_ = nullptr;  // its beat is on the R channel
+  uint32_t beat_end_ = 0;            // offset behind that beat's last byte
   alignas(128) uint8_t junk_[pcie::kMaxBeatBytes];
 
   // hold rules

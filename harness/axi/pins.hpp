@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NIC's AXI pins as plain structs. "In" is what the NIC drives (sampled before the clock edge), "Out" what the
-// world drives (set after it). Wide data are little-endian 32-bit words and stay where they are: no copies.
+// The NIC's AXI pins as plain structs. "In" is what the NIC drives (sampled before the clock edge),
+// "Out" what the world drives (set after it). Wide data are little-endian 32-bit words and stay
+// where they are: no copies.
 //
 // harness/axi/verilated_pins.hpp fills them from any Verilated top with the port names below.
 #pragma once
@@ -25,8 +26,8 @@ struct UserBits {
             (v >> 19 & 1) != 0, (v >> 20 & 1) != 0};
   }
   uint32_t encode() const {
-    return (bytes & 0x1FFF) | uint32_t{target} << 13 | uint32_t{gpu} << 15 | uint32_t{relaxed} << 19 |
-           uint32_t{no_data} << 20;
+    return (bytes & 0x1FFF) | uint32_t{target} << 13 | uint32_t{gpu} << 15 |
+           uint32_t{relaxed} << 19 | uint32_t{no_data} << 20;
   }
 };
 

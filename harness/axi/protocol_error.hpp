@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A violation of AXI, or of this design's rules for it, by the NIC: which cycle, which signal, what is wrong.
+// A violation of AXI, or of this design's rules for it, by the NIC: which cycle, which signal, what
+// is wrong.
 #pragma once
 
 #include <cstdint>

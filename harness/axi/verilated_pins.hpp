@@ -68,11 +68,21 @@ class VerilatedPins {
     d.r_ready = t_.m_axi_rready;
 
     BarIn& b = p_.bar_in;
-    b.bar0 = {!!t_.bar0_awready, !!t_.bar0_wready, !!t_.bar0_bvalid, static_cast<uint8_t>(t_.bar0_bresp),
-              !!t_.bar0_arready, !!t_.bar0_rvalid, static_cast<uint8_t>(t_.bar0_rresp),
+    b.bar0 = {!!t_.bar0_awready,
+              !!t_.bar0_wready,
+              !!t_.bar0_bvalid,
+              static_cast<uint8_t>(t_.bar0_bresp),
+              !!t_.bar0_arready,
+              !!t_.bar0_rvalid,
+              static_cast<uint8_t>(t_.bar0_rresp),
               static_cast<uint32_t>(t_.bar0_rdata)};
-    b.bar2 = {!!t_.bar2_awready, !!t_.bar2_wready, !!t_.bar2_bvalid, static_cast<uint8_t>(t_.bar2_bresp),
-              !!t_.bar2_arready, !!t_.bar2_rvalid, static_cast<uint8_t>(t_.bar2_rresp),
+    b.bar2 = {!!t_.bar2_awready,
+              !!t_.bar2_wready,
+              !!t_.bar2_bvalid,
+              static_cast<uint8_t>(t_.bar2_bresp),
+              !!t_.bar2_arready,
+              !!t_.bar2_rvalid,
+              static_cast<uint8_t>(t_.bar2_rresp),
               static_cast<uint32_t>(t_.bar2_rdata)};
     b.bar1.aw_ready = t_.bar1_awready;
     b.bar1.w_ready = t_.bar1_wready;

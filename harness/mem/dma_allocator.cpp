@@ -57,7 +57,8 @@ uint64_t DmaAllocator::take_page() {
     next_phys_ = (next_phys_ + SparseMemory::kChunkBytes - 1) & ~(SparseMemory::kChunkBytes - 1);
     for (uint64_t p = 0; p < kPool; ++p) free_pages_.push_back(next_phys_ + p * kPageBytes);
     next_phys_ += kPool * kPageBytes;
-    for (uint64_t p = kPool - 1; p > 0; --p) std::swap(free_pages_[p], free_pages_[rng_.below(p + 1)]);
+    for (uint64_t p = kPool - 1; p > 0; --p)
+      std::swap(free_pages_[p], free_pages_[rng_.below(p + 1)]);
   }
   const uint64_t page = free_pages_.back();
   free_pages_.pop_back();
@@ -71,11 +72,14 @@ uint64_t DmaAllocator::take_contiguous(uint64_t bytes, uint64_t align) {
   return at;
 }
 
-DmaBuffer DmaAllocator::alloc(uint64_t size, uint8_t permissions, uint64_t align, uint64_t misalign) {
+DmaBuffer DmaAllocator::alloc(uint64_t size, uint8_t permissions, uint64_t align,
+                              uint64_t misalign) {
   if (size == 0) throw std::invalid_argument("DmaAllocator: size 0");
   if (align < kPageBytes) align = kPageBytes;
-  if (align & (align - 1)) throw std::invalid_argument("DmaAllocator: align must be a power of two");
-  const uint64_t bytes = ((misalign & kPageMask) + size + kPageMask) & ~kPageMask;  // of the pages touched
+  if (align & (align - 1))
+    throw std::invalid_argument("DmaAllocator: align must be a power of two");
+  const uint64_t bytes =
+      ((misalign & kPageMask) + size + kPageMask) & ~kPageMask;  // of the pages touched
   const uint64_t skip = misalign & ~kPageMask;
   std::vector<uint64_t> pages(bytes / kPageBytes);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DMA buffers: memory that the CPU (or GPU) sees as contiguous, the device sees at one bus address, and that
-// lies in physical memory as one piece or as scattered 4 KB pages.
+// DMA buffers: memory that the CPU (or GPU) sees as contiguous, the device sees at one bus address,
+// and that lies in physical memory as one piece or as scattered 4 KB pages.
 //
 //   mem::DmaAllocator dma(memory, iommu, {.layout = mem::Layout::kScattered, .seed = 7});
 //   mem::DmaBuffer sq = dma.alloc(64 * 1024, mem::kReadWrite);
@@ -32,7 +32,8 @@ enum class Layout : uint8_t {
 class DmaBuffer {
  public:
   DmaBuffer() = default;
-  // bus_addr may have any alignment; pages[i] is the physical address of the i-th 4 KB page touched.
+  // bus_addr may have any alignment; pages[i] is the physical address of the i-th 4 KB page
+  // touched.
   DmaBuffer(SparseMemory* memory, uint64_t bus_addr, uint64_t size, std::vector<uint64_t> pages)
       : memory_(memory), bus_addr_(bus_addr), size_(size), pages_(std::move(pages)) {}
 
@@ -86,7 +87,8 @@ class DmaBuffer {
 
  private:
   void check(uint64_t offset, uint64_t len) const {
-    if (len > size_ || offset > size_ - len) throw std::out_of_range("DmaBuffer: access outside the buffer");
+    if (len > size_ || offset > size_ - len)
+      throw std::out_of_range("DmaBuffer: access outside the buffer");
   }
   SparseMemory* memory_ = nullptr;
   uint64_t bus_addr_ = 0;
@@ -96,9 +98,9 @@ class DmaBuffer {
 
 struct DmaAllocatorConfig {
   Layout layout = Layout::kScattered;
-  uint64_t phys_base = 0x1'0000'0000;     // where physical pages are taken from
-  uint64_t iova_base = 0x40'0000'0000;    // where bus addresses start (not used by kIdentity)
-  uint64_t guard_bytes = kPageBytes;      // unmapped IOVA space left behind every buffer
+  uint64_t phys_base = 0x1'0000'0000;   // where physical pages are taken from
+  uint64_t iova_base = 0x40'0000'0000;  // where bus addresses start (not used by kIdentity)
+  uint64_t guard_bytes = kPageBytes;    // unmapped IOVA space left behind every buffer
   uint64_t seed = 1;
 };
 
@@ -106,8 +108,8 @@ class DmaAllocator {
  public:
   DmaAllocator(SparseMemory& memory, Iommu& iommu, const DmaAllocatorConfig& config = {});
 
-  // A buffer of `size` bytes whose bus address is `misalign` bytes behind an `align` boundary (align: power of
-  // two, at least 4 KB is used). Mapped with `permissions` in the IOMMU.
+  // A buffer of `size` bytes whose bus address is `misalign` bytes behind an `align` boundary
+  // (align: power of two, at least 4 KB is used). Mapped with `permissions` in the IOMMU.
   DmaBuffer alloc(uint64_t size, uint8_t permissions = kReadWrite, uint64_t align = kPageBytes,
                   uint64_t misalign = 0);
   // Takes the pages out of the IOMMU again and reuses them.

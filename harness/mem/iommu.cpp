@@ -10,7 +10,8 @@ namespace {
 
 void check_pages(const char* what, uint64_t a, uint64_t len) {
   if ((a | len) & kPageMask) {
-    throw std::invalid_argument(std::string("Iommu: ") + what + " and length must be multiples of 4096");
+    throw std::invalid_argument(std::string("Iommu: ") + what +
+                                " and length must be multiples of 4096");
   }
 }
 
@@ -18,9 +19,12 @@ void check_pages(const char* what, uint64_t a, uint64_t len) {
 
 const char* to_string(FaultReason reason) {
   switch (reason) {
-    case FaultReason::kUnmapped: return "unmapped";
-    case FaultReason::kNoPermission: return "no permission";
-    case FaultReason::kCrossesPage: return "crosses a page";
+    case FaultReason::kUnmapped:
+      return "unmapped";
+    case FaultReason::kNoPermission:
+      return "no permission";
+    case FaultReason::kCrossesPage:
+      return "crosses a page";
   }
   return "?";
 }
@@ -100,7 +104,8 @@ Translation Iommu::translate(uint64_t iova, uint32_t len, uint8_t access, uint64
   if (!config_.enabled) return t;
   if (!t.ok) {
     ++fault_count_;
-    if (faults_.size() < config_.log_limit) faults_.push_back({now_ps, iova, len, access, t.reason});
+    if (faults_.size() < config_.log_limit)
+      faults_.push_back({now_ps, iova, len, access, t.reason});
     return t;
   }
   if (cache_.empty()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The IOMMU of one host: 4 KB pages from IOVA to physical address, with permissions, a fault log, and a
-// modelled translation cache that makes the first use of a page slower.
+// The IOMMU of one host: 4 KB pages from IOVA to physical address, with permissions, a fault log,
+// and a modelled translation cache that makes the first use of a page slower.
 //
 //   mem::Iommu iommu(config);
 //   iommu.map(0x10'0000'0000, phys, 4096, mem::kRead | mem::kWrite);
@@ -32,10 +32,11 @@ struct Fault {
 };
 
 struct IommuConfig {
-  bool enabled = true;        // false: every IOVA is its own physical address, nothing faults
-  uint64_t hit_ps = 0;        // added to a translation that hits the cache
-  uint64_t miss_ps = 0;       // added to one that misses (page walk)
-  uint32_t cache_entries = 0; // pages, direct mapped, power of two; 0: no cache is modelled (always hit_ps)
+  bool enabled = true;   // false: every IOVA is its own physical address, nothing faults
+  uint64_t hit_ps = 0;   // added to a translation that hits the cache
+  uint64_t miss_ps = 0;  // added to one that misses (page walk)
+  uint32_t cache_entries =
+      0;  // pages, direct mapped, power of two; 0: no cache is modelled (always hit_ps)
   uint32_t log_limit = 1024;  // faults kept; the count goes on
 };
 
@@ -50,7 +51,8 @@ class Iommu {
  public:
   explicit Iommu(const IommuConfig& config = {});
 
-  // Addresses and len are multiples of 4 KB. Mapping a mapped page again throws std::invalid_argument.
+  // Addresses and len are multiples of 4 KB. Mapping a mapped page again throws
+  // std::invalid_argument.
   void map(uint64_t iova, uint64_t phys, uint64_t len, uint8_t permissions);
   void unmap(uint64_t iova, uint64_t len);
   void set_permissions(uint64_t iova, uint64_t len, uint8_t permissions);
@@ -81,8 +83,8 @@ class Iommu {
 
   IommuConfig config_;
   std::unordered_map<uint64_t, Entry> table_;
-  mutable std::vector<FastLine> fast_;   // only speeds the model up; no effect on modelled time
-  std::vector<uint64_t> cache_;          // modelled translation cache: page numbers
+  mutable std::vector<FastLine> fast_;  // only speeds the model up; no effect on modelled time
+  std::vector<uint64_t> cache_;         // modelled translation cache: page numbers
   std::deque<Fault> faults_;
   uint64_t fault_count_ = 0;
   uint64_t hits_ = 0;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse memory with 64-bit addresses: chunks appear when first written, unwritten bytes read as zero.
+// Sparse memory with 64-bit addresses: chunks appear when first written, unwritten bytes read as
+// zero.
 //
 //   mem::HostMemory m;
 //   m.write(0x1234'5678'9000, data, 64);
 //   m.store<uint32_t>(0x1000, 7);
 //   uint32_t v = m.load<uint32_t>(0x1000);
 //
-// Every write stamps the 4 KB pages it touches, so that a checker looks only at what may have changed.
+// Every write stamps the 4 KB pages it touches, so that a checker looks only at what may have
+// changed.
 #pragma once
 
 #include <array>
@@ -54,7 +56,8 @@ class SparseMemory {
 
   // The bytes at addr up to the end of its chunk, or null if they were never written (all zero).
   const uint8_t* peek(uint64_t addr) const;
-  // A pointer that may be written through until the end of the chunk. Stamps [addr, addr+len) once, now.
+  // A pointer that may be written through until the end of the chunk. Stamps [addr, addr+len) once,
+  // now.
   uint8_t* writable(uint64_t addr, size_t len);
 
   // Write stamps. new_epoch() returns E; afterwards page_stamp() >= E means "written since then".

@@ -9,7 +9,8 @@ namespace rnic::mem {
 
 std::string Difference::to_string() const {
   char text[160];
-  std::snprintf(text, sizeof text, "%s: address 0x%016llx: expected %02x, got %02x (%llu bytes differ there)",
+  std::snprintf(text, sizeof text,
+                "%s: address 0x%016llx: expected %02x, got %02x (%llu bytes differ there)",
                 where.c_str(), static_cast<unsigned long long>(addr), expected, got,
                 static_cast<unsigned long long>(run));
   return text;
@@ -19,10 +20,12 @@ MemoryChecker::MemoryChecker(SparseMemory& memory, std::string name)
     : memory_(memory), name_(std::move(name)) {}
 
 void MemoryChecker::snapshot() {
-  // Pages that expectations changed in the golden copy but nobody wrote go back to what memory holds.
+  // Pages that expectations changed in the golden copy but nobody wrote go back to what memory
+  // holds.
   if (epoch_ != 0) {
     std::vector<uint64_t> changed;
-    golden_.for_each_page_since(golden_epoch_, [&](uint64_t page, const uint8_t*) { changed.push_back(page); });
+    golden_.for_each_page_since(golden_epoch_,
+                                [&](uint64_t page, const uint8_t*) { changed.push_back(page); });
     std::array<uint8_t, kPageBytes> bytes;
     for (uint64_t page : changed) {
       memory_.read(page, bytes.data(), bytes.size());
@@ -37,9 +40,12 @@ void MemoryChecker::snapshot() {
   ignored_.clear();
 }
 
-void MemoryChecker::expect_write(uint64_t phys, const void* src, uint64_t len) { golden_.write(phys, src, len); }
+void MemoryChecker::expect_write(uint64_t phys, const void* src, uint64_t len) {
+  golden_.write(phys, src, len);
+}
 
-void MemoryChecker::expect_write(const DmaBuffer& buffer, uint64_t offset, const void* src, uint64_t len) {
+void MemoryChecker::expect_write(const DmaBuffer& buffer, uint64_t offset, const void* src,
+                                 uint64_t len) {
   const auto* from = static_cast<const uint8_t*>(src);
   buffer.for_each_piece(offset, len, [&](uint64_t phys, uint64_t at, uint64_t n) {
     golden_.write(phys, from + (at - offset), n);
@@ -77,7 +83,8 @@ void MemoryChecker::ignore(uint64_t phys, uint64_t len) {
     last = std::max(last, it->second);
     it = ignored_.erase(it);
   }
-  ignored_.insert(std::lower_bound(ignored_.begin(), ignored_.end(), std::pair{first, last}), {first, last});
+  ignored_.insert(std::lower_bound(ignored_.begin(), ignored_.end(), std::pair{first, last}),
+                  {first, last});
 }
 
 void MemoryChecker::ignore(const DmaBuffer& buffer, uint64_t offset, uint64_t len) {
@@ -90,7 +97,8 @@ bool MemoryChecker::ignored(uint64_t phys) const {
 }
 
 bool MemoryChecker::page_has_ignored(uint64_t page) const {
-  auto it = std::upper_bound(ignored_.begin(), ignored_.end(), std::pair{page + kPageMask, ~uint64_t{0}});
+  auto it =
+      std::upper_bound(ignored_.begin(), ignored_.end(), std::pair{page + kPageMask, ~uint64_t{0}});
   return it != ignored_.begin() && std::prev(it)->second >= page;
 }
 
@@ -119,8 +127,8 @@ std::optional<Difference> MemoryChecker::compare() const {
   return first;
 }
 
-std::optional<Difference> MemoryChecker::compare(const DmaBuffer& buffer, uint64_t offset, const void* expected,
-                                                 uint64_t len) {
+std::optional<Difference> MemoryChecker::compare(const DmaBuffer& buffer, uint64_t offset,
+                                                 const void* expected, uint64_t len) {
   if (buffer.equal(offset, expected, len)) return std::nullopt;
   const auto* want = static_cast<const uint8_t*>(expected);
   Difference d;
@@ -139,8 +147,8 @@ std::optional<Difference> MemoryChecker::compare(const DmaBuffer& buffer, uint64
 }
 
 std::optional<Difference> MemoryChecker::compare(const DmaBuffer& got, uint64_t got_offset,
-                                                 const DmaBuffer& expected, uint64_t expected_offset,
-                                                 uint64_t len) {
+                                                 const DmaBuffer& expected,
+                                                 uint64_t expected_offset, uint64_t len) {
   std::array<uint8_t, 16384> bytes;
   for (uint64_t done = 0; done < len;) {
     const uint64_t n = std::min<uint64_t>(len - done, bytes.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares a whole memory with what it should hold: a golden shadow takes the expected writes, and everything
-// nobody expected to change must be as it was.
+// Compares a whole memory with what it should hold: a golden shadow takes the expected writes, and
+// everything nobody expected to change must be as it was.
 //
 //   mem::MemoryChecker check(memory);
 //   check.snapshot();                                // golden := memory
@@ -23,11 +23,12 @@
 namespace rnic::mem {
 
 struct Difference {
-  uint64_t addr = 0;       // physical address (of a buffer comparison: bus address) of the first difference
+  uint64_t addr =
+      0;  // physical address (of a buffer comparison: bus address) of the first difference
   uint8_t expected = 0;
   uint8_t got = 0;
-  uint64_t run = 0;        // bytes that differ in the page (or range) of the first difference
-  std::string where;       // "memory" or what the caller named
+  uint64_t run = 0;   // bytes that differ in the page (or range) of the first difference
+  std::string where;  // "memory" or what the caller named
   std::string to_string() const;
 };
 
@@ -50,11 +51,13 @@ class MemoryChecker {
   std::optional<Difference> compare() const;
 
   // One range against given bytes. Difference::addr is the bus address.
-  static std::optional<Difference> compare(const DmaBuffer& buffer, uint64_t offset, const void* expected,
+  static std::optional<Difference> compare(const DmaBuffer& buffer, uint64_t offset,
+                                           const void* expected, uint64_t len);
+  // One range of a buffer against a range of another (for example the source of a WRITE with its
+  // target).
+  static std::optional<Difference> compare(const DmaBuffer& got, uint64_t got_offset,
+                                           const DmaBuffer& expected, uint64_t expected_offset,
                                            uint64_t len);
-  // One range of a buffer against a range of another (for example the source of a WRITE with its target).
-  static std::optional<Difference> compare(const DmaBuffer& got, uint64_t got_offset, const DmaBuffer& expected,
-                                           uint64_t expected_offset, uint64_t len);
 
  private:
   bool ignored(uint64_t phys) const;
@@ -63,8 +66,8 @@ class MemoryChecker {
   SparseMemory& memory_;
   std::string name_;
   SparseMemory golden_;
-  uint32_t golden_epoch_ = 0;   // golden pages stamped since then differ from the snapshot
-  uint32_t epoch_ = 0;          // 0: never taken
+  uint32_t golden_epoch_ = 0;  // golden pages stamped since then differ from the snapshot
+  uint32_t epoch_ = 0;         // 0: never taken
   std::vector<std::pair<uint64_t, uint64_t>> ignored_;  // [first, last], sorted, disjoint
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small, fast, seeded generator for models that draw once per TLP (xoshiro256**, seeded by splitmix64).
+// A small, fast, seeded generator for models that draw once per TLP (xoshiro256**, seeded by
+// splitmix64).
 //
 //   mem::Random rng(mem::substream(root_seed, "pcie.jitter"));
 //   uint64_t d = rng.below(1000);        // 0..999

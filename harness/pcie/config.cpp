@@ -18,11 +18,16 @@ void require(bool ok, const char* text) {
 
 const char* to_string(FaultKind kind) {
   switch (kind) {
-    case FaultKind::kUnsupported: return "unsupported";
-    case FaultKind::kCompleterAbort: return "completer_abort";
-    case FaultKind::kPoison: return "poison";
-    case FaultKind::kNeverComes: return "never_comes";
-    case FaultKind::kDelay: return "delay";
+    case FaultKind::kUnsupported:
+      return "unsupported";
+    case FaultKind::kCompleterAbort:
+      return "completer_abort";
+    case FaultKind::kPoison:
+      return "poison";
+    case FaultKind::kNeverComes:
+      return "never_comes";
+    case FaultKind::kDelay:
+      return "delay";
   }
   return "?";
 }
@@ -42,8 +47,9 @@ void Config::validate() const {
           "link.up_credits.posted_data: expected 0 (infinite) or at least mps / 16");
   require(down.posted_data == 0 || down.posted_data >= 4,
           "link.down_credits.posted_data: expected 0 (infinite) or at least 4 (64 B)");
-  require(down.completion_data == 0 || down.completion_data >= completion_bytes / 16,
-          "link.down_credits.completion_data: expected 0 (infinite) or at least completion_bytes / 16");
+  require(
+      down.completion_data == 0 || down.completion_data >= completion_bytes / 16,
+      "link.down_credits.completion_data: expected 0 (infinite) or at least completion_bytes / 16");
   require(up.completion_data == 0 || up.completion_data >= 4,
           "link.up_credits.completion_data: expected 0 (infinite) or at least 4 (64 B)");
   for (const FaultRule& rule : faults) {
@@ -75,10 +81,10 @@ Config Config::reference_delays() {
   c.link.tlp_overhead = false;
   c.link.cut_through = true;
   c.link.up_latency_ps = 15'000;
-  c.link.down_latency_ps = 20'000;   // doorbell write
-  c.host.ring_read_ps = 5'000;       // 15 + 5 + 20 = 40 ns
-  c.host.data_read_ps = 50'000;      // 15 + 50 + 20 = 85 ns to the first byte
-  c.host.write_commit_ps = 70'000;   // 15 + 70 = 85 ns behind the last beat
+  c.link.down_latency_ps = 20'000;  // doorbell write
+  c.host.ring_read_ps = 5'000;      // 15 + 5 + 20 = 40 ns
+  c.host.data_read_ps = 50'000;     // 15 + 50 + 20 = 85 ns to the first byte
+  c.host.write_commit_ps = 70'000;  // 15 + 70 = 85 ns behind the last beat
   return c;
 }
 
@@ -130,7 +136,8 @@ Config Config::preset(std::string_view name) {
   if (name == "reference") return reference_delays();
   if (name == "zero") return zero_delays();
   if (name == "gen5x16") return gen5_x16();
-  throw std::invalid_argument("preset: expected reference, zero or gen5x16, got '" + std::string(name) + "'");
+  throw std::invalid_argument("preset: expected reference, zero or gen5x16, got '" +
+                              std::string(name) + "'");
 }
 
 GpuConfig gpu_reference_delays() {
@@ -167,7 +174,8 @@ GpuConfig gpu_preset(std::string_view name) {
   if (name == "reference") return gpu_reference_delays();
   if (name == "zero") return gpu_zero_delays();
   if (name == "gen5x16") return gpu_gen5_x16();
-  throw std::invalid_argument("preset: expected reference, zero or gen5x16, got '" + std::string(name) + "'");
+  throw std::invalid_argument("preset: expected reference, zero or gen5x16, got '" +
+                              std::string(name) + "'");
 }
 
 }  // namespace rnic::pcie

@@ -15,7 +15,8 @@ namespace {
 
 constexpr uint64_t kNever = ~0ull;
 
-// One direction of a link, or a memory port: serializes bytes at a rate, exact over any number of them.
+// One direction of a link, or a memory port: serializes bytes at a rate, exact over any number of
+// them.
 struct Serializer {
   uint64_t kbps = 0;
   uint64_t free_ps = 0;
@@ -34,7 +35,9 @@ struct Serializer {
     remainder = n % kbps;
     return free_ps;
   }
-  uint64_t duration(uint64_t bytes) const { return kbps == 0 ? 0 : bytes * 8'000'000'000ull / kbps; }
+  uint64_t duration(uint64_t bytes) const {
+    return kbps == 0 ? 0 : bytes * 8'000'000'000ull / kbps;
+  }
   void hold_until(uint64_t time_ps) {
     if (time_ps > free_ps) {
       free_ps = time_ps;
@@ -105,20 +108,28 @@ class Pool {
 
 const char* to_string(TlpType type) {
   switch (type) {
-    case TlpType::kMemWrite: return "MWr";
-    case TlpType::kMemRead: return "MRd";
-    case TlpType::kCompletion: return "Cpl";
-    case TlpType::kCompletionData: return "CplD";
-    case TlpType::kMsix: return "MSI-X";
+    case TlpType::kMemWrite:
+      return "MWr";
+    case TlpType::kMemRead:
+      return "MRd";
+    case TlpType::kCompletion:
+      return "Cpl";
+    case TlpType::kCompletionData:
+      return "CplD";
+    case TlpType::kMsix:
+      return "MSI-X";
   }
   return "?";
 }
 
 const char* to_string(CompletionStatus status) {
   switch (status) {
-    case CompletionStatus::kSuccess: return "SC";
-    case CompletionStatus::kUnsupported: return "UR";
-    case CompletionStatus::kCompleterAbort: return "CA";
+    case CompletionStatus::kSuccess:
+      return "SC";
+    case CompletionStatus::kUnsupported:
+      return "UR";
+    case CompletionStatus::kCompleterAbort:
+      return "CA";
   }
   return "?";
 }
@@ -161,16 +172,17 @@ struct Fabric::Impl {
   struct Target {
     Endpoint endpoint;
     mem::SparseMemory* memory = nullptr;
-    uint64_t base = 0, limit = 0;       // GPU window
+    uint64_t base = 0, limit = 0;  // GPU window
     uint64_t extra_ps = 0;
-    uint64_t ring_read_ps = 0, data_read_ps = 0, commit_ps = 0, read_jitter_ps = 0, write_jitter_ps = 0;
+    uint64_t ring_read_ps = 0, data_read_ps = 0, commit_ps = 0, read_jitter_ps = 0,
+             write_jitter_ps = 0;
     WriteResponse response = WriteResponse::kVisible;
     Serializer in, out;
-    std::vector<Region> regions;        // sorted, disjoint
-    uint64_t max_visible_ps = 0;        // of writes that have arrived
-    uint64_t max_ready_ps = 0;          // of reads, for in_order_completions
-    Ring<ReadOp*> answering;            // reads with completions to send, oldest first
-    ReadOp* current = nullptr;          // the one being sent (not interleaved)
+    std::vector<Region> regions;            // sorted, disjoint
+    uint64_t max_visible_ps = 0;            // of writes that have arrived
+    uint64_t max_ready_ps = 0;              // of reads, for in_order_completions
+    Ring<ReadOp*> answering;                // reads with completions to send, oldest first
+    ReadOp* current = nullptr;              // the one being sent (not interleaved)
     std::vector<uint64_t> peer_visible_ps;  // by source GPU: last visible peer write
     GpuConfig gpu;
   };
@@ -187,7 +199,7 @@ struct Fabric::Impl {
     MmioReadCallback callback;
     bool ok = true;
     uint8_t data[64] = {};
-    uint64_t mark = 0;      // posted writes that leave before the answer
+    uint64_t mark = 0;  // posted writes that leave before the answer
     uint64_t sequence = 0;
   };
   struct PeerWrite {
@@ -228,13 +240,13 @@ struct Fabric::Impl {
   // up: NIC to host
   Serializer up;
   CreditPool up_p, up_np, up_cpl;
-  Ring<WriteOp*> up_writes;      // begun, not departed; only the front may be on the link
+  Ring<WriteOp*> up_writes;  // begun, not departed; only the front may be on the link
   Ring<ReadOp*> up_reads;
   Ring<MmioRead*> up_answers;
   uint64_t up_sequence = 0;
-  uint64_t up_completed = 0;     // writes whose data are complete, ever
-  uint64_t up_departed = 0;      // and that have left
-  uint64_t up_arrival_ps = 0;    // of the last posted write
+  uint64_t up_completed = 0;   // writes whose data are complete, ever
+  uint64_t up_departed = 0;    // and that have left
+  uint64_t up_arrival_ps = 0;  // of the last posted write
   uint64_t up_kick_ps = kNever;
   bool read_stalled = false;
 
@@ -242,11 +254,11 @@ struct Fabric::Impl {
   Serializer down;
   CreditPool down_p, down_np, down_cpl;
   Ring<MmioEntry*> down_writes, down_reads;
-  uint64_t down_queued = 0, down_departed = 0;   // MMIO writes
+  uint64_t down_queued = 0, down_departed = 0;  // MMIO writes
   uint64_t down_arrival_ps = 0;
   uint64_t down_kick_ps = kNever;
   uint32_t next_target = 0;
-  Ring<MmioEntry*> in_writes, in_reads;          // on their way or arrived, not taken by the NIC
+  Ring<MmioEntry*> in_writes, in_reads;  // on their way or arrived, not taken by the NIC
   uint64_t in_popped = 0;
   uint64_t mmio_entering = 0;
 
@@ -288,7 +300,9 @@ struct Fabric::Impl {
 
   Target& target_of(Endpoint e) { return *targets[static_cast<size_t>(e.gpu + 1)]; }
   const Target& target_of(Endpoint e) const { return *targets[static_cast<size_t>(e.gpu + 1)]; }
-  bool exists(Endpoint e) const { return e.gpu >= -1 && static_cast<size_t>(e.gpu + 1) < targets.size(); }
+  bool exists(Endpoint e) const {
+    return e.gpu >= -1 && static_cast<size_t>(e.gpu + 1) < targets.size();
+  }
 
   void schedule(uint64_t time_ps, Kind kind, void* object = nullptr, uint32_t value = 0) {
     heap.push_back({time_ps, event_sequence++, object, value, kind});
@@ -300,7 +314,8 @@ struct Fabric::Impl {
     const uint32_t header = completion || addr < 0x1'0000'0000ull ? 12 : 16;
     return header + 8 + (config.link.ecrc ? 4 : 0);
   }
-  // Bytes of link time of a TLP; mmio and requests without payload are free when only payload counts.
+  // Bytes of link time of a TLP; mmio and requests without payload are free when only payload
+  // counts.
   uint32_t wire_bytes(bool completion, uint64_t addr, uint32_t len, bool counts_as_payload) const {
     if (!config.link.tlp_overhead) return counts_as_payload ? len : 0;
     const uint32_t dw = len == 0 ? 0 : ((addr & 3) + len + 3) / 4;
@@ -346,10 +361,15 @@ struct Fabric::Impl {
 
   void pump_up(uint64_t t) {
     for (;;) {
-      // Oldest first among those that the ordering rules let go; posted writes need not wait for the others.
+      // Oldest first among those that the ordering rules let go; posted writes need not wait for
+      // the others.
       WriteOp* w = up_writes.empty() || up_writes.front()->started ? nullptr : up_writes.front();
-      MmioRead* a = up_answers.empty() || up_departed < up_answers.front()->mark ? nullptr : up_answers.front();
-      ReadOp* r = up_reads.empty() || up_departed < up_reads.front()->posted_mark ? nullptr : up_reads.front();
+      MmioRead* a = up_answers.empty() || up_departed < up_answers.front()->mark
+                        ? nullptr
+                        : up_answers.front();
+      ReadOp* r = up_reads.empty() || up_departed < up_reads.front()->posted_mark
+                      ? nullptr
+                      : up_reads.front();
       bool wait_link = false;
       bool started = false;
       while (!started && (w != nullptr || a != nullptr || r != nullptr)) {
@@ -371,7 +391,8 @@ struct Fabric::Impl {
     }
   }
 
-  // Each start_*() takes its TLP from its queue if link and credits allow. wait_link: it needs the busy link.
+  // Each start_*() takes its TLP from its queue if link and credits allow. wait_link: it needs the
+  // busy link.
   bool start_write(WriteOp* op, uint64_t t, bool& wait_link) {
     const uint32_t payload = op->no_data ? 0 : op->len;
     const uint32_t bytes = wire_bytes(false, op->addr, payload, true);
@@ -437,7 +458,8 @@ struct Fabric::Impl {
     up_reads.pop();
     const uint64_t end = bytes == 0 ? t : up.serialize(t, bytes);
     stats.up_busy_ps += end - t;
-    const uint64_t arrive = std::max(end + config.link.up_latency_ps, op->posted_mark == 0 ? 0 : up_arrival_ps);
+    const uint64_t arrive =
+        std::max(end + config.link.up_latency_ps, op->posted_mark == 0 ? 0 : up_arrival_ps);
     ++stats.up_reads;
     if (!op->no_data) stats.up_read_bytes += op->len;
     if (!observers.empty()) {
@@ -471,7 +493,8 @@ struct Fabric::Impl {
     up_answers.pop();
     const uint64_t end = bytes == 0 ? t : up.serialize(t, bytes);
     stats.up_busy_ps += end - t;
-    const uint64_t arrive = std::max(end + config.link.up_latency_ps, a->mark == 0 ? 0 : up_arrival_ps);
+    const uint64_t arrive =
+        std::max(end + config.link.up_latency_ps, a->mark == 0 ? 0 : up_arrival_ps);
     if (!observers.empty()) {
       TlpRecord r;
       r.start_ps = t;
@@ -503,7 +526,8 @@ struct Fabric::Impl {
     }
     Target& target = target_of(op->target);
     uint64_t delay = op->delay_ps;
-    if (!op->no_data && !op->failed && !op->lost && op->target.is_host() && !is_msix(op->target, op->addr)) {
+    if (!op->no_data && !op->failed && !op->lost && op->target.is_host() &&
+        !is_msix(op->target, op->addr)) {
       const mem::Translation tr = iommu.translate(op->addr, op->len, mem::kWrite, t);
       if (tr.ok) {
         op->phys = tr.phys;
@@ -537,7 +561,8 @@ struct Fabric::Impl {
         if (msix) msix(t, op->addr, value);
       } else {
         Target& target = target_of(op->target);
-        target.memory->write(op->target.is_host() ? op->phys : op->addr - target.base, data, op->len);
+        target.memory->write(op->target.is_host() ? op->phys : op->addr - target.base, data,
+                             op->len);
       }
       if (!observers.empty()) {
         const VisibleEvent e{t, op->addr, op->len, op->target};
@@ -548,7 +573,8 @@ struct Fabric::Impl {
     if (!op->answered) {
       op->answered = true;
       const uint64_t extra = exists(op->target) ? target_of(op->target).extra_ps : 0;
-      if (!op->released && sink != nullptr) sink->on_write_response(op, t + extra + config.link.down_latency_ps);
+      if (!op->released && sink != nullptr)
+        sink->on_write_response(op, t + extra + config.link.down_latency_ps);
     }
     if (op->released) writes.give(op);
   }
@@ -630,7 +656,8 @@ struct Fabric::Impl {
   void pump_down(uint64_t t) {
     for (;;) {
       if (!down_writes.empty() && start_mmio(down_writes, down_p, t)) continue;
-      if (!down_reads.empty() && down_departed >= down_reads.front()->mark && start_mmio(down_reads, down_np, t)) {
+      if (!down_reads.empty() && down_departed >= down_reads.front()->mark &&
+          start_mmio(down_reads, down_np, t)) {
         continue;
       }
       if (!start_completion(t)) return;
@@ -725,7 +752,8 @@ struct Fabric::Impl {
       error = true;
     } else if (!op->no_data) {
       const uint64_t at = op->addr + from;
-      uint32_t n = config.completion_bytes - static_cast<uint32_t>(at & (config.completion_bytes - 1));
+      uint32_t n =
+          config.completion_bytes - static_cast<uint32_t>(at & (config.completion_bytes - 1));
       if (config.random_split) {
         const uint32_t to_rcb = config.rcb - static_cast<uint32_t>(at & (config.rcb - 1));
         const uint32_t steps = n >= to_rcb ? (n - to_rcb) / config.rcb : 0;
@@ -744,7 +772,8 @@ struct Fabric::Impl {
 
     const uint64_t link_end = bytes == 0 ? t : down.serialize(t, bytes);
     stats.down_busy_ps += link_end - t;
-    // The source may have been sending into the switch while the link was busy, a few completions ahead.
+    // The source may have been sending into the switch while the link was busy, a few completions
+    // ahead.
     uint64_t source_end = t;
     if (payload != 0 && target.out.limited()) {
       const uint64_t ahead = 4 * target.out.duration(payload);
@@ -775,9 +804,9 @@ struct Fabric::Impl {
       r.tag = op->tag;
       r.direction = Direction::kDown;
       r.type = payload == 0 ? TlpType::kCompletion : TlpType::kCompletionData;
-      r.status = !error                                          ? CompletionStatus::kSuccess
+      r.status = !error                                     ? CompletionStatus::kSuccess
                  : op->status == CompletionStatus::kSuccess ? CompletionStatus::kCompleterAbort
-                                                                 : op->status;
+                                                            : op->status;
       r.endpoint = op->target;
       r.relaxed = op->relaxed;
       r.poisoned = chunk.poisoned;
@@ -825,11 +854,21 @@ struct Fabric::Impl {
         if (down_kick_ps == t) down_kick_ps = kNever;
         pump_down(t);
         break;
-      case Kind::kWriteArrives: write_arrives(static_cast<WriteOp*>(e.object), t); break;
-      case Kind::kWriteVisible: write_visible(static_cast<WriteOp*>(e.object), t); break;
-      case Kind::kReadArrives: read_arrives(static_cast<ReadOp*>(e.object), t); break;
-      case Kind::kReadServed: read_served(static_cast<ReadOp*>(e.object), t); break;
-      case Kind::kReadReturns: read_returns(static_cast<ReadOp*>(e.object), t); break;
+      case Kind::kWriteArrives:
+        write_arrives(static_cast<WriteOp*>(e.object), t);
+        break;
+      case Kind::kWriteVisible:
+        write_visible(static_cast<WriteOp*>(e.object), t);
+        break;
+      case Kind::kReadArrives:
+        read_arrives(static_cast<ReadOp*>(e.object), t);
+        break;
+      case Kind::kReadServed:
+        read_served(static_cast<ReadOp*>(e.object), t);
+        break;
+      case Kind::kReadReturns:
+        read_returns(static_cast<ReadOp*>(e.object), t);
+        break;
       case Kind::kUpPostedCredit:
         up_p.give(e.value);
         pump_up(t);
@@ -871,7 +910,8 @@ struct Fabric::Impl {
         auto* a = static_cast<MmioRead*>(e.object);
         give_up_credit(up_cpl, Kind::kUpCompletionCredit, t, data_credits(a->ok ? a->len : 0));
         // The reader sees it after every write that the NIC issued before it.
-        const uint64_t pushed = a->mark == 0 || !a->source.is_host() ? 0 : targets[0]->max_visible_ps;
+        const uint64_t pushed =
+            a->mark == 0 || !a->source.is_host() ? 0 : targets[0]->max_visible_ps;
         schedule(std::max(t + source_latency(a->source), pushed), Kind::kAnswerKnown, a);
         break;
       }
@@ -982,14 +1022,20 @@ void Fabric::at(uint64_t time_ps, TimeCallback callback) {
   impl_->schedule(std::max(time_ps, now_ps_), Impl::Kind::kCallback, c);
 }
 
-void Fabric::mmio_write(Endpoint source, Bar bar, uint32_t offset, const void* data, uint32_t len, uint64_t now_ps) {
+void Fabric::mmio_write(Endpoint source, Bar bar, uint32_t offset, const void* data, uint32_t len,
+                        uint64_t now_ps) {
   Impl& m = *impl_;
   const auto* from = static_cast<const uint8_t*>(data);
   const uint64_t issue = std::max(now_ps, now_ps_);
   while (len > 0) {
     const uint32_t n = std::min(len, 64 - (offset & 63));
     Impl::MmioEntry* e = m.mmio.take();
-    e->op = MmioOp{.bar = bar, .is_read = false, .source = source, .offset = offset, .len = n, .issue_ps = issue};
+    e->op = MmioOp{.bar = bar,
+                   .is_read = false,
+                   .source = source,
+                   .offset = offset,
+                   .len = n,
+                   .issue_ps = issue};
     e->stall_counted = false;
     std::memcpy(e->op.data, from, n);
     ++m.mmio_entering;
@@ -1022,8 +1068,13 @@ void Fabric::mmio_read(Endpoint source, Bar bar, uint32_t offset, uint32_t len, 
   r.callback = std::move(callback);
   const uint64_t issue = std::max(now_ps, now_ps_);
   Impl::MmioEntry* e = m.mmio.take();
-  e->op = MmioOp{
-      .bar = bar, .is_read = true, .source = source, .offset = offset, .len = len, .issue_ps = issue, .id = id};
+  e->op = MmioOp{.bar = bar,
+                 .is_read = true,
+                 .source = source,
+                 .offset = offset,
+                 .len = len,
+                 .issue_ps = issue,
+                 .id = id};
   e->stall_counted = false;
   ++m.mmio_entering;
   m.schedule(issue + m.source_latency(source), Impl::Kind::kMmioEnters, e);
@@ -1035,8 +1086,8 @@ uint64_t Fabric::mmio_in_flight() const {
          (m.mmio_reads.size() - m.mmio_reads_free.size());
 }
 
-void Fabric::peer_write(Endpoint source, Endpoint target, uint64_t addr, const void* data, uint32_t len,
-                        uint64_t now_ps, TimeCallback visible) {
+void Fabric::peer_write(Endpoint source, Endpoint target, uint64_t addr, const void* data,
+                        uint32_t len, uint64_t now_ps, TimeCallback visible) {
   Impl& m = *impl_;
   if (source.is_host() || !m.exists(source) || !m.exists(target)) {
     throw std::invalid_argument("peer_write: expected a GPU as source and an existing target");
@@ -1058,8 +1109,9 @@ void Fabric::add_region(Endpoint where, uint64_t addr, uint64_t len, LatencyClas
   auto& regions = impl_->target_of(where).regions;
   if (len == 0) throw std::invalid_argument("add_region: length 0");
   const Impl::Region region{addr, addr + len - 1, latency_class};
-  auto it = std::lower_bound(regions.begin(), regions.end(), region,
-                             [](const Impl::Region& a, const Impl::Region& b) { return a.first < b.first; });
+  auto it = std::lower_bound(
+      regions.begin(), regions.end(), region,
+      [](const Impl::Region& a, const Impl::Region& b) { return a.first < b.first; });
   if ((it != regions.end() && it->first <= region.last) ||
       (it != regions.begin() && std::prev(it)->last >= region.first)) {
     throw std::invalid_argument("add_region: overlaps a region");
@@ -1068,7 +1120,8 @@ void Fabric::add_region(Endpoint where, uint64_t addr, uint64_t len, LatencyClas
 }
 
 void Fabric::remove_region(Endpoint where, uint64_t addr) {
-  std::erase_if(impl_->target_of(where).regions, [&](const Impl::Region& r) { return r.first == addr; });
+  std::erase_if(impl_->target_of(where).regions,
+                [&](const Impl::Region& r) { return r.first == addr; });
 }
 
 size_t Fabric::add_fault(const FaultRule& rule) {
@@ -1099,7 +1152,8 @@ int Fabric::gpu_count() const { return static_cast<int>(impl_->targets.size()) -
 
 int Fabric::gpu_of(uint64_t addr) const {
   for (size_t i = 1; i < impl_->targets.size(); ++i) {
-    if (addr >= impl_->targets[i]->base && addr < impl_->targets[i]->limit) return static_cast<int>(i) - 1;
+    if (addr >= impl_->targets[i]->base && addr < impl_->targets[i]->limit)
+      return static_cast<int>(i) - 1;
   }
   return -1;
 }
@@ -1156,7 +1210,8 @@ WriteOp* Fabric::alloc_write() {
   op->no_data = op->relaxed = false;
   op->target = kHost;
   op->failed = op->lost = op->poisoned = false;
-  op->complete = op->started = op->answered = op->released = op->visible = op->stall_counted = false;
+  op->complete = op->started = op->answered = op->released = op->visible = op->stall_counted =
+      false;
   op->delay_ps = op->phys = 0;
   op->next_same_id = nullptr;
   op->done = false;
@@ -1183,10 +1238,18 @@ void Fabric::finish_write(WriteOp* op, uint64_t now_ps) {
     if (const FaultRule* rule = m.match(false, op->addr, op->no_data ? 1 : op->len)) {
       switch (rule->kind) {
         case FaultKind::kUnsupported:
-        case FaultKind::kCompleterAbort: op->failed = true; break;
-        case FaultKind::kPoison: op->poisoned = true; break;
-        case FaultKind::kNeverComes: op->lost = true; break;
-        case FaultKind::kDelay: op->delay_ps += rule->delay_ps; break;
+        case FaultKind::kCompleterAbort:
+          op->failed = true;
+          break;
+        case FaultKind::kPoison:
+          op->poisoned = true;
+          break;
+        case FaultKind::kNeverComes:
+          op->lost = true;
+          break;
+        case FaultKind::kDelay:
+          op->delay_ps += rule->delay_ps;
+          break;
       }
     }
   }
@@ -1195,10 +1258,12 @@ void Fabric::finish_write(WriteOp* op, uint64_t now_ps) {
     op->failed = true;
     ++m.stats.unclaimed;
   }
-  const bool early = !m.exists(op->target) || m.target_of(op->target).response == WriteResponse::kAccepted;
+  const bool early =
+      !m.exists(op->target) || m.target_of(op->target).response == WriteResponse::kAccepted;
   if (early) {
     op->answered = true;
-    // The fault is found (and logged) when the write arrives; the response of this model knows it already.
+    // The fault is found (and logged) when the write arrives; the response of this model knows it
+    // already.
     if (!op->failed && !interrupt && op->target.is_host() && !op->no_data && !op->lost &&
         !m.iommu.peek(op->addr, op->len, mem::kWrite).ok) {
       op->failed = true;
@@ -1274,9 +1339,15 @@ void Fabric::issue_read(ReadOp* op, uint64_t now_ps) {
           op->status = CompletionStatus::kCompleterAbort;
           break;
         }
-        case FaultKind::kPoison: op->poison_at = static_cast<uint16_t>(m.rng_fault.below(op->len)); break;
-        case FaultKind::kNeverComes: op->lost = true; break;
-        case FaultKind::kDelay: op->delay_ps += rule->delay_ps; break;
+        case FaultKind::kPoison:
+          op->poison_at = static_cast<uint16_t>(m.rng_fault.below(op->len));
+          break;
+        case FaultKind::kNeverComes:
+          op->lost = true;
+          break;
+        case FaultKind::kDelay:
+          op->delay_ps += rule->delay_ps;
+          break;
       }
     }
   }
@@ -1292,8 +1363,8 @@ void Fabric::abandon_read(ReadOp* op) {
 }
 
 void Fabric::completion_taken(uint32_t bytes, uint64_t now_ps) {
-  impl_->give_up_credit(impl_->down_cpl, Impl::Kind::kDownCompletionCredit, std::max(now_ps, now_ps_),
-                        data_credits(bytes));
+  impl_->give_up_credit(impl_->down_cpl, Impl::Kind::kDownCompletionCredit,
+                        std::max(now_ps, now_ps_), data_credits(bytes));
 }
 
 // --- completer ---
@@ -1308,7 +1379,8 @@ void Fabric::mmio_write_pop(uint64_t now_ps) {
   Impl& m = *impl_;
   Impl::MmioEntry* e = m.in_writes.pop();
   ++m.in_popped;
-  m.give_up_credit(m.down_p, Impl::Kind::kDownPostedCredit, std::max(now_ps, now_ps_), data_credits(e->op.len));
+  m.give_up_credit(m.down_p, Impl::Kind::kDownPostedCredit, std::max(now_ps, now_ps_),
+                   data_credits(e->op.len));
   m.mmio.give(e);
 }
 

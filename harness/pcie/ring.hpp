@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue in one block of memory that doubles when full: no allocation once it has its working size.
+// A queue in one block of memory that doubles when full: no allocation once it has its working
+// size.
 #pragma once
 
 #include <cstddef>

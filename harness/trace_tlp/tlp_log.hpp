@@ -4,8 +4,9 @@
 //   trace_tlp::TlpLog log("node0.tlp");   // or a std::ostream&
 //   fabric.add_observer(&log);
 //
-//   #   start_ns      end_ns   arrive_ns dir type tag  endpoint address            len fbe lbe status  flags
-//        122.000     122.000     142.000 up  MRd  0x07 host     0x0000004000001040   64 f   f   -       -
+//   #   start_ns      end_ns   arrive_ns dir type tag  endpoint address            len fbe lbe
+//   status  flags
+//        122.000     122.000     142.000 up  MRd  0x07 host     0x0000004000001040   64 f   f   - -
 #pragma once
 
 #include <cstdint>

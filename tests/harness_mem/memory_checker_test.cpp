@@ -51,7 +51,8 @@ TEST_CASE("the lowest difference is reported") {
   SparseMemory memory;
   MemoryChecker check(memory);
   check.snapshot();
-  for (const uint64_t addr : {0x90'0000ull, 0x30'0001ull, 0x30'0000ull, 0x50'0000ull}) memory.store<uint8_t>(addr, 1);
+  for (const uint64_t addr : {0x90'0000ull, 0x30'0001ull, 0x30'0000ull, 0x50'0000ull})
+    memory.store<uint8_t>(addr, 1);
   CHECK(check.compare()->addr == 0x30'0000);
   CHECK(check.compare()->run == 2);
 }

@@ -20,7 +20,8 @@ TEST_CASE("memory that was never written reads as zero and costs nothing") {
 TEST_CASE("writes anywhere in 64 bits of address are read back, across chunk borders") {
   SparseMemory m;
   auto rng = rnic::test::rng("data");
-  for (const uint64_t addr : {0ull, 0xFFFFull, 0x1'0000ull - 7, 0xFFFF'FFFF'FFFE'FFF0ull, 0x4000'0000'0000ull - 1}) {
+  for (const uint64_t addr :
+       {0ull, 0xFFFFull, 0x1'0000ull - 7, 0xFFFF'FFFF'FFFE'FFF0ull, 0x4000'0000'0000ull - 1}) {
     const std::vector<uint8_t> data = rng.bytes(200000 < ~addr ? 200000 : 16);
     m.write(addr, data.data(), data.size());
     std::vector<uint8_t> got(data.size());

@@ -44,7 +44,8 @@ TEST_CASE("with zero delays a store is on the pins at the next edge") {
   CHECK(w.bars.log[0].edge_ps == issued + 2 * kNs);
 }
 
-TEST_CASE("writes to all BARs are taken in the order the CPU issued them, under stalls, at every width") {
+TEST_CASE(
+    "writes to all BARs are taken in the order the CPU issued them, under stalls, at every width") {
   for (const uint32_t width : {128u, 256u, 512u, 1024u}) {
     AxiOptions o;
     o.data_w = width;
@@ -112,7 +113,9 @@ TEST_CASE("an 8-byte or unaligned store becomes several lite writes with the rig
   CHECK(w.bars.log[2].data == std::vector<uint8_t>{0x77, 0x88});
 }
 
-TEST_CASE("MMIO reads return what earlier writes wrote, from registers and from the GDR window, at every width") {
+TEST_CASE(
+    "MMIO reads return what earlier writes wrote, from registers and from the GDR window, at every "
+    "width") {
   for (const uint32_t width : {128u, 256u, 512u, 1024u}) {
     for (const double stall : {0.0, 0.5}) {
       AxiOptions o;
@@ -129,12 +132,13 @@ TEST_CASE("MMIO reads return what earlier writes wrote, from registers and from 
         const uint32_t at = static_cast<uint32_t>(i * 64 + rng.below(64)) + (gdr ? kGdr : 0);
         const auto n = static_cast<uint32_t>(rng.between(1, 64 - at % 64));
         w.fabric.mmio_write(pcie::kHost, Bar::kRegisters, at, data.data(), n, w.now);
-        w.fabric.mmio_read(pcie::kHost, Bar::kRegisters, at, n, w.now, [&answers, data, n](const pcie::MmioResult& m) {
-          ++answers;
-          REQUIRE(m.ok);
-          REQUIRE(m.data.size() == n);
-          REQUIRE(std::equal(m.data.begin(), m.data.end(), data.begin()));
-        });
+        w.fabric.mmio_read(pcie::kHost, Bar::kRegisters, at, n, w.now,
+                           [&answers, data, n](const pcie::MmioResult& m) {
+                             ++answers;
+                             REQUIRE(m.ok);
+                             REQUIRE(m.data.size() == n);
+                             REQUIRE(std::equal(m.data.begin(), m.data.end(), data.begin()));
+                           });
       }
       w.run([&] { return answers == 100; });
       CHECK(w.fabric.mmio_in_flight() == 0);
@@ -146,7 +150,8 @@ TEST_CASE("an uncontended register read takes the round trip and the NIC's cycle
   AxiWorld w(pcie::Config::reference_delays(), {});
   w.ticks(3);
   uint64_t when = 0;
-  w.fabric.mmio_read(pcie::kHost, Bar::kRegisters, 0x100, 4, w.now, [&](const pcie::MmioResult& m) { when = m.time_ps; });
+  w.fabric.mmio_read(pcie::kHost, Bar::kRegisters, 0x100, 4, w.now,
+                     [&](const pcie::MmioResult& m) { when = m.time_ps; });
   const uint64_t issued = w.now;
   w.run([&] { return when != 0; });
   CHECK(when == issued + 20 * kNs + 2 * kNs + 15 * kNs);  // AR edge, R edge one cycle later, back
@@ -171,7 +176,8 @@ TEST_CASE("writes pass a read whose data do not come") {
   AxiWorld w(pcie::Config::reference_delays(), {});
   bool answered = false;
   w.bars.hold_answers = true;
-  w.fabric.mmio_read(pcie::kHost, Bar::kRegisters, 0x100, 4, w.now, [&](const pcie::MmioResult&) { answered = true; });
+  w.fabric.mmio_read(pcie::kHost, Bar::kRegisters, 0x100, 4, w.now,
+                     [&](const pcie::MmioResult&) { answered = true; });
   w.ticks(30);
   store(w, Bar::kDoorbell, 0x10, 1);
   store(w, Bar::kRegisters, 0x20, 1);
@@ -181,7 +187,8 @@ TEST_CASE("writes pass a read whose data do not come") {
   w.run([&] { return answered; }, 100);
 }
 
-TEST_CASE("a BAR that takes no data holds all MMIO behind it and, with credits, the completions too") {
+TEST_CASE(
+    "a BAR that takes no data holds all MMIO behind it and, with credits, the completions too") {
   pcie::Config c = pcie::Config::reference_delays();
   c.link.down_credits.posted_headers = 2;
   AxiWorld w(c, {});

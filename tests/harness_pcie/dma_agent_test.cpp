@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The DMA agent against a NIC in C++: every byte compared with memory, timing in cycles, protocol violations.
+// The DMA agent against a NIC in C++: every byte compared with memory, timing in cycles, protocol
+// violations.
 #include "harness/axi/dma_agent.hpp"
 
 #include <cmath>
@@ -24,7 +25,8 @@ std::vector<std::pair<uint32_t, uint32_t>> interesting(uint32_t beat, uint32_t m
   std::vector<std::pair<uint32_t, uint32_t>> list;
   const uint32_t offsets[] = {0, 1, 3, beat - 1, beat, beat + 1, 63, 64, 65, 255, 256, 4093};
   for (const uint32_t at : offsets) {
-    std::set<uint32_t> lengths{1, 2, 3, 4, 5, 7, 8, 31, 32, 33, 64, 127, 128, 129, 255, 256, 257, 1024, 4095, 4096};
+    std::set<uint32_t> lengths{1,  2,   3,   4,   5,   7,   8,   31,   32,   33,
+                               64, 127, 128, 129, 255, 256, 257, 1024, 4095, 4096};
     for (const uint32_t edge : {beat, 2 * beat, 256u, 512u, 4096u}) {
       for (int d = -1; d <= 1; ++d) {
         const int64_t n = int64_t{edge} - at % edge + d;
@@ -43,7 +45,8 @@ void sweep(uint32_t data_w, const pcie::Config& config, const AxiOptions& option
   o.data_w = data_w;
   AxiWorld w(config, o);
   const auto shapes = interesting(data_w / 8, std::min(config.mps, config.mrrs));
-  mem::DmaBuffer source = w.dma.alloc(shapes.size() * 4096), target = w.dma.alloc(shapes.size() * 4096);
+  mem::DmaBuffer source = w.dma.alloc(shapes.size() * 4096),
+                 target = w.dma.alloc(shapes.size() * 4096);
   const auto data = test::rng("data").bytes(source.size());
   source.write(0, data.data(), data.size());
   target.fill(0, 0x99, target.size());
@@ -53,7 +56,8 @@ void sweep(uint32_t data_w, const pcie::Config& config, const AxiOptions& option
     const auto [at, n] = shapes[i];
     const uint64_t offset = i * 4096 + at;
     w.dma_nic.read(source.bus_addr(offset), n);
-    std::vector<uint8_t> payload(data.begin() + static_cast<long>(offset) - at, data.begin() + static_cast<long>(offset) - at + n);
+    std::vector<uint8_t> payload(data.begin() + static_cast<long>(offset) - at,
+                                 data.begin() + static_cast<long>(offset) - at + n);
     check.expect_write(target, offset, payload.data(), n);
     w.dma_nic.write(target.bus_addr(offset), payload);
   }
@@ -64,7 +68,8 @@ void sweep(uint32_t data_w, const pcie::Config& config, const AxiOptions& option
     CAPTURE(data_w, at, n);
     const auto& r = w.dma_nic.reads[i];
     REQUIRE_FALSE(r.error);
-    REQUIRE(std::equal(r.data.begin(), r.data.end(), data.begin() + static_cast<long>(i * 4096 + at)));
+    REQUIRE(
+        std::equal(r.data.begin(), r.data.end(), data.begin() + static_cast<long>(i * 4096 + at)));
     REQUIRE(w.dma_nic.writes[i].resp == 0);
   }
   const auto difference = check.compare();
@@ -75,7 +80,8 @@ void sweep(uint32_t data_w, const pcie::Config& config, const AxiOptions& option
 }  // namespace
 
 TEST_CASE("reads and writes of every odd address and length arrive exactly, at every width") {
-  for (const uint32_t width : {128u, 256u, 512u, 1024u}) sweep(width, pcie::Config::reference_delays(), {});
+  for (const uint32_t width : {128u, 256u, 512u, 1024u})
+    sweep(width, pcie::Config::reference_delays(), {});
 }
 
 TEST_CASE("the same holds with zero delays, and with a realistic link") {
@@ -85,9 +91,11 @@ TEST_CASE("the same holds with zero delays, and with a realistic link") {
   }
 }
 
-TEST_CASE("the same holds with stalls on every channel and write data before or behind their address") {
+TEST_CASE(
+    "the same holds with stalls on every channel and write data before or behind their address") {
   for (const uint32_t width : {128u, 1024u}) {
-    for (const auto order : {WriteOrder::kAddressFirst, WriteOrder::kDataFirst, WriteOrder::kRandom}) {
+    for (const auto order :
+         {WriteOrder::kAddressFirst, WriteOrder::kDataFirst, WriteOrder::kRandom}) {
       AxiOptions o;
       o.stall = 0.4;
       o.agent_stalls = {100, 100, 100, 100, 100};
@@ -141,7 +149,9 @@ TEST_CASE("bursts of different IDs mix only when asked to") {
   }
 }
 
-TEST_CASE("in the reference world a 4 KB read's beats come from cycle 43 to cycle 76 behind its address") {
+TEST_CASE(
+    "in the reference world a 4 KB read's beats come from cycle 43 to cycle 76 behind its "
+    "address") {
   AxiOptions o;
   o.data_w = 1024;
   AxiWorld w(pcie::Config::reference_delays(), o);
@@ -156,7 +166,8 @@ TEST_CASE("in the reference world a 4 KB read's beats come from cycle 43 to cycl
   (void)big;
   w.run_idle();
   const auto& read = w.dma_nic.reads[r];
-  // The first beat's last byte arrives at 85 + 2.03 ns: the edge at 88. 3,072 B take 48.76 ns: 133.76, edge at 134.
+  // The first beat's last byte arrives at 85 + 2.03 ns: the edge at 88. 3,072 B take 48.76 ns:
+  // 133.76, edge at 134.
   CHECK(read.first_ps - read.asked_ps == 88 * kNs);
   CHECK(read.last_ps - read.asked_ps == 134 * kNs);
 }
@@ -175,10 +186,12 @@ TEST_CASE("with zero delays a read is answered in the next cycle and beats follo
     CHECK(w.dma_nic.reads[63].last_ps - w.dma_nic.reads[0].first_ps == (beats - 1) * 2 * kNs);
 
     const size_t first = w.dma_nic.writes.size();
-    for (uint64_t i = 0; i < 64; ++i) w.dma_nic.write(b.bus_addr(4096 * i), std::vector<uint8_t>(4096, 7));
+    for (uint64_t i = 0; i < 64; ++i)
+      w.dma_nic.write(b.bus_addr(4096 * i), std::vector<uint8_t>(4096, 7));
     w.run_idle();
     const auto& writes = w.dma_nic.writes;
-    CHECK(writes[first + 63].last_ps - writes[first].last_ps == 63 * (4096 / (width / 8)) * 2 * kNs);
+    CHECK(writes[first + 63].last_ps - writes[first].last_ps ==
+          63 * (4096 / (width / 8)) * 2 * kNs);
     CHECK(writes[first].b_ps - writes[first].last_ps == 2 * kNs);
   }
 }
@@ -205,11 +218,14 @@ TEST_CASE("512 Gb/s of read beats are offered at the link's 504 Gb/s") {
   mem::DmaBuffer b = w.dma.alloc(1 << 20);
   for (uint64_t i = 0; i < 256; ++i) w.dma_nic.read(b.bus_addr(4096 * i), 4096);
   w.run_idle();
-  const double ps = static_cast<double>(w.dma_nic.reads[255].last_ps - w.dma_nic.reads[0].asked_ps) - 85.0 * kNs;
+  const double ps =
+      static_cast<double>(w.dma_nic.reads[255].last_ps - w.dma_nic.reads[0].asked_ps) - 85.0 * kNs;
   CHECK(std::abs(256 * 4096 * 8e3 / ps - 504.0) < 0.5);
 }
 
-TEST_CASE("the host answers a write when it is accepted or when it is visible, a GPU only when it is visible") {
+TEST_CASE(
+    "the host answers a write when it is accepted or when it is visible, a GPU only when it is "
+    "visible") {
   for (const bool early : {true, false}) {
     pcie::Config c = pcie::Config::reference_delays();
     c.host.write_response = early ? pcie::WriteResponse::kAccepted : pcie::WriteResponse::kVisible;
@@ -221,7 +237,8 @@ TEST_CASE("the host answers a write when it is accepted or when it is visible, a
     w.ticks(4);
     const size_t host = w.dma_nic.write(h.bus_addr(), std::vector<uint8_t>(64, 1), {}, 1);
     w.run_idle();
-    const size_t gpu = w.dma_nic.write(d.bus_addr(), std::vector<uint8_t>(64, 2), {.target = 1, .gpu = 0}, 2);
+    const size_t gpu =
+        w.dma_nic.write(d.bus_addr(), std::vector<uint8_t>(64, 2), {.target = 1, .gpu = 0}, 2);
     w.run_idle();
     const auto& hw = w.dma_nic.writes[host];
     const auto& gw = w.dma_nic.writes[gpu];
@@ -318,7 +335,8 @@ TEST_CASE("a slow link stops the NIC's write data and loses nothing") {
   o.data_w = 1024;
   AxiWorld w(c, o);
   mem::DmaBuffer b = w.dma.alloc(1 << 18);
-  for (uint64_t i = 0; i < 64; ++i) w.dma_nic.write(b.bus_addr(4096 * i), std::vector<uint8_t>(4096, static_cast<uint8_t>(i + 1)));
+  for (uint64_t i = 0; i < 64; ++i)
+    w.dma_nic.write(b.bus_addr(4096 * i), std::vector<uint8_t>(4096, static_cast<uint8_t>(i + 1)));
   uint32_t most = 0;
   w.run([&] {
     most = std::max(most, w.fabric.posted_backlog());
@@ -390,14 +408,14 @@ TEST_CASE("violations of the protocol are thrown with cycle and signal") {
     p.w_last = last;
   };
   const Case cases[] = {
-      {"m_axi_araddr", [&](axi::DmaIn& p, int) { ar(p, 0xFF0, 32, 1); }},               // 4 KB crossing
-      {"m_axi_aruser", [&](axi::DmaIn& p, int) { ar(p, 0, 1024, 63); }},                // more than MRRS
-      {"m_axi_awuser", [&](axi::DmaIn& p, int) { aw(p, 0, 1024, 63); }},                // more than MPS
-      {"m_axi_arlen", [&](axi::DmaIn& p, int) { ar(p, 8, 16, 0); }},                    // needs two beats
-      {"m_axi_aruser", [&](axi::DmaIn& p, int) { ar(p, 8, 0, 0); }},                    // no bytes
-      {"m_axi_aruser", [&](axi::DmaIn& p, int) { ar(p, 8, 8 | 1u << 14, 0); }},         // target 2
-      {"m_axi_aruser", [&](axi::DmaIn& p, int) { ar(p, 8, 8 | 1u << 25, 0); }},         // reserved
-      {"m_axi_arid", [&](axi::DmaIn& p, int c) { ar(p, 64u * c, 8, 0, 7); }},           // twice the same ID
+      {"m_axi_araddr", [&](axi::DmaIn& p, int) { ar(p, 0xFF0, 32, 1); }},        // 4 KB crossing
+      {"m_axi_aruser", [&](axi::DmaIn& p, int) { ar(p, 0, 1024, 63); }},         // more than MRRS
+      {"m_axi_awuser", [&](axi::DmaIn& p, int) { aw(p, 0, 1024, 63); }},         // more than MPS
+      {"m_axi_arlen", [&](axi::DmaIn& p, int) { ar(p, 8, 16, 0); }},             // needs two beats
+      {"m_axi_aruser", [&](axi::DmaIn& p, int) { ar(p, 8, 0, 0); }},             // no bytes
+      {"m_axi_aruser", [&](axi::DmaIn& p, int) { ar(p, 8, 8 | 1u << 14, 0); }},  // target 2
+      {"m_axi_aruser", [&](axi::DmaIn& p, int) { ar(p, 8, 8 | 1u << 25, 0); }},  // reserved
+      {"m_axi_arid", [&](axi::DmaIn& p, int c) { ar(p, 64u * c, 8, 0, 7); }},  // twice the same ID
       {"m_axi_wstrb", [&](axi::DmaIn& p, int) { aw(p, 4, 8, 0), beat(p, 0xFFFF, true); }},
       {"m_axi_wstrb", [&](axi::DmaIn& p, int) { aw(p, 4, 8, 0), beat(p, 0x07F0, true); }},
       {"m_axi_wlast", [&](axi::DmaIn& p, int) { aw(p, 0, 32, 1), beat(p, 0xFFFF, true); }},
@@ -427,12 +445,25 @@ TEST_CASE("violations of the protocol are thrown with cycle and signal") {
 
   // What is offered must hold until it is taken.
   const Case holds[] = {
-      {"m_axi_awvalid", [&](axi::DmaIn& p, int c) { if (c == 0) aw(p, 0, 16, 0); }},
+      {"m_axi_awvalid",
+       [&](axi::DmaIn& p, int c) {
+         if (c == 0) aw(p, 0, 16, 0);
+       }},
       {"m_axi_awaddr", [&](axi::DmaIn& p, int c) { aw(p, 16u * c, 16, 0); }},
-      {"m_axi_arvalid", [&](axi::DmaIn& p, int c) { if (c == 0) ar(p, 0, 16, 0); }},
+      {"m_axi_arvalid",
+       [&](axi::DmaIn& p, int c) {
+         if (c == 0) ar(p, 0, 16, 0);
+       }},
       {"m_axi_araddr", [&](axi::DmaIn& p, int c) { ar(p, 0, 16, 0, static_cast<uint8_t>(c)); }},
-      {"m_axi_wvalid", [&](axi::DmaIn& p, int c) { if (c == 0) beat(p, 0xFFFF, false); }},
-      {"m_axi_wdata", [&](axi::DmaIn& p, int c) { words[2] = static_cast<uint32_t>(c); beat(p, 0xFFFF, false); }},
+      {"m_axi_wvalid",
+       [&](axi::DmaIn& p, int c) {
+         if (c == 0) beat(p, 0xFFFF, false);
+       }},
+      {"m_axi_wdata",
+       [&](axi::DmaIn& p, int c) {
+         words[2] = static_cast<uint32_t>(c);
+         beat(p, 0xFFFF, false);
+       }},
       {"m_axi_wdata", [&](axi::DmaIn& p, int c) { beat(p, 0xFFFF, c == 1); }},
   };
   for (const Case& c : holds) {

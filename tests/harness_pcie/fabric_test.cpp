@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fabric itself: delays, rates, ordering, credits, errors. Expected times are computed here from the numbers of
-// the architecture (doorbell 20 ns, ring read 40 ns, data read 85 ns, 504 Gb/s, write 85 ns, GPU 100 ns each way).
+// The fabric itself: delays, rates, ordering, credits, errors. Expected times are computed here
+// from the numbers of the architecture (doorbell 20 ns, ring read 40 ns, data read 85 ns, 504 Gb/s,
+// write 85 ns, GPU 100 ns each way).
 #include "harness/pcie/fabric.hpp"
 
 #include <algorithm>
@@ -27,13 +28,17 @@ std::vector<uint8_t> bytes(size_t n, uint8_t first = 1) {
   return v;
 }
 
-bool near(double got, double want, double tolerance) { return std::abs(got - want) <= tolerance * want; }
+bool near(double got, double want, double tolerance) {
+  return std::abs(got - want) <= tolerance * want;
+}
 
 uint64_t at_504(uint64_t n) { return static_cast<uint64_t>(std::floor(n * 8e3 / 504.0)); }  // ps
 
 }  // namespace
 
-TEST_CASE("with reference delays a 4 KB read gives its first byte after 85 ns and its last after 150 ns") {
+TEST_CASE(
+    "with reference delays a 4 KB read gives its first byte after 85 ns and its last after 150 "
+    "ns") {
   World w(pcie::Config::reference_delays());
   Requester nic(w.fabric);
   mem::DmaBuffer b = w.dma.alloc(4096);
@@ -50,7 +55,9 @@ TEST_CASE("with reference delays a 4 KB read gives its first byte after 85 ns an
   CHECK(nic.result(r).chunks[0].last_ps == 1085 * kNs + at_504(256));
 }
 
-TEST_CASE("with reference delays a ring read is answered after 40 ns and a doorbell arrives after 20 ns") {
+TEST_CASE(
+    "with reference delays a ring read is answered after 40 ns and a doorbell arrives after 20 "
+    "ns") {
   World w(pcie::Config::reference_delays());
   Requester nic(w.fabric);
   const mem::DmaBuffer ring = w.dma.alloc(65536);
@@ -73,7 +80,9 @@ TEST_CASE("with reference delays a ring read is answered after 40 ns and a doorb
   CHECK(op->data[0] == 5);
 }
 
-TEST_CASE("with reference delays a streamed write is visible 85 ns behind its last beat and 150 ns behind its first") {
+TEST_CASE(
+    "with reference delays a streamed write is visible 85 ns behind its last beat and 150 ns "
+    "behind its first") {
   World w(pcie::Config::reference_delays());
   Requester nic(w.fabric);
   mem::DmaBuffer b = w.dma.alloc(8192);
@@ -199,7 +208,9 @@ TEST_CASE("a posted write never passes an earlier posted write") {
   }
 }
 
-TEST_CASE("a read returns what posted writes before it wrote, and a zero-length read returns after they are visible") {
+TEST_CASE(
+    "a read returns what posted writes before it wrote, and a zero-length read returns after they "
+    "are visible") {
   for (const char* preset : {"zero", "reference", "gen5x16"}) {
     CAPTURE(preset);
     pcie::Config c = pcie::Config::preset(preset);
@@ -223,7 +234,9 @@ TEST_CASE("a read returns what posted writes before it wrote, and a zero-length 
   }
 }
 
-TEST_CASE("posted writes pass reads that have no credits, reads do not pass posted writes that have none") {
+TEST_CASE(
+    "posted writes pass reads that have no credits, reads do not pass posted writes that have "
+    "none") {
   pcie::Config c = pcie::Config::reference_delays();
   c.link.credit_return_ps = 1000 * kNs;
   c.link.up_credits.nonposted_headers = 1;
@@ -232,11 +245,11 @@ TEST_CASE("posted writes pass reads that have no credits, reads do not pass post
   Requester nic(w.fabric);
   mem::DmaBuffer b = w.dma.alloc(4096);
   nic.read(b.bus_addr(), 64, 0);
-  nic.read(b.bus_addr(), 64, 0);           // waits for the credit: 15 + 1000 ns
-  nic.write(b.bus_addr(), bytes(64), 0);   // passes it
+  nic.read(b.bus_addr(), 64, 0);          // waits for the credit: 15 + 1000 ns
+  nic.write(b.bus_addr(), bytes(64), 0);  // passes it
   nic.write(b.bus_addr(), bytes(64), 0);
-  nic.write(b.bus_addr(), bytes(64), 0);   // the third waits
-  nic.read(b.bus_addr(), 64, 0);           // and this one must wait behind it
+  nic.write(b.bus_addr(), bytes(64), 0);  // the third waits
+  nic.read(b.bus_addr(), 64, 0);          // and this one must wait behind it
   w.fabric.advance(100'000 * kNs);
   std::vector<const pcie::TlpRecord*> up;
   for (const auto& r : w.seen.tlps) {
@@ -260,8 +273,8 @@ TEST_CASE("posted writes pass reads that have no credits, reads do not pass post
 TEST_CASE("data credits bound the write rate to credits per round trip") {
   pcie::Config c = pcie::Config::reference_delays();
   c.mps = 256;
-  c.link.credit_return_ps = 985 * kNs;          // 15 up + 985 = 1 us round trip
-  c.link.up_credits.posted_data = 64;           // 1,024 B
+  c.link.credit_return_ps = 985 * kNs;  // 15 up + 985 = 1 us round trip
+  c.link.up_credits.posted_data = 64;   // 1,024 B
   World w(c);
   Requester nic(w.fabric);
   mem::DmaBuffer b = w.dma.alloc(65536);
@@ -269,11 +282,14 @@ TEST_CASE("data credits bound the write rate to credits per round trip") {
   w.fabric.advance(1'000'000 * kNs);
   REQUIRE(w.seen.visible.size() == 100);
   // 4 writes per round trip of 1 us plus the time of 256 B on the wire.
-  const double total = static_cast<double>(w.seen.visible.back().time_ps - w.seen.visible.front().time_ps);
+  const double total =
+      static_cast<double>(w.seen.visible.back().time_ps - w.seen.visible.front().time_ps);
   CHECK(near(total, 24 * (1000.0 * kNs + at_504(256)), 0.01));
 }
 
-TEST_CASE("a completion does not pass an MMIO write that waits for credits, and later MMIO writes pass completions") {
+TEST_CASE(
+    "a completion does not pass an MMIO write that waits for credits, and later MMIO writes pass "
+    "completions") {
   pcie::Config c = pcie::Config::reference_delays();
   c.link.down_credits.posted_headers = 1;
   c.link.credit_return_ps = 10 * kNs;
@@ -282,7 +298,8 @@ TEST_CASE("a completion does not pass an MMIO write that waits for credits, and 
   mem::DmaBuffer b = w.dma.alloc(4096);
   const uint32_t v = 1;
   w.fabric.mmio_write(pcie::kHost, pcie::Bar::kDoorbell, 0, &v, 4, 0);
-  w.fabric.mmio_write(pcie::kHost, pcie::Bar::kDoorbell, 0x100, &v, 4, 0);  // waits until the first is taken
+  w.fabric.mmio_write(pcie::kHost, pcie::Bar::kDoorbell, 0x100, &v, 4,
+                      0);  // waits until the first is taken
   const size_t r = nic.read(b.bus_addr(), 64, 0);
   w.fabric.advance(500 * kNs);
   CHECK(nic.result(r).chunks.empty());
@@ -321,12 +338,13 @@ TEST_CASE("an MMIO read's answer arrives behind all DMA writes issued before it"
   for (int i = 0; i < 30; ++i) {
     const uint64_t now = w.fabric.now_ps() + 100 * kNs;
     uint64_t answered = 0;
-    w.fabric.mmio_read(pcie::kHost, pcie::Bar::kRegisters, 0x100, 4, now, [&](const pcie::MmioResult& m) {
-      answered = m.time_ps;
-      CHECK(m.ok);
-      CHECK(m.data.size() == 4);
-      CHECK(m.data[1] == 0xCD);
-    });
+    w.fabric.mmio_read(pcie::kHost, pcie::Bar::kRegisters, 0x100, 4, now,
+                       [&](const pcie::MmioResult& m) {
+                         answered = m.time_ps;
+                         CHECK(m.ok);
+                         CHECK(m.data.size() == 4);
+                         CHECK(m.data[1] == 0xCD);
+                       });
     w.fabric.advance(now + 20 * kNs);
     const pcie::MmioOp* op = w.fabric.mmio_read_front(now + 20 * kNs);
     REQUIRE(op != nullptr);
@@ -369,7 +387,8 @@ TEST_CASE("long MMIO writes are cut into 64 B bursts at 64 B boundaries") {
     all.insert(all.end(), op->data, op->data + op->len);
     w.fabric.mmio_write_pop(100 * kNs);
   }
-  CHECK(got == std::vector<std::pair<uint32_t, uint32_t>>{{0x20, 32}, {0x40, 64}, {0x80, 64}, {0xC0, 40}});
+  CHECK(got ==
+        std::vector<std::pair<uint32_t, uint32_t>>{{0x20, 32}, {0x40, 64}, {0x80, 64}, {0xC0, 40}});
   CHECK(all == data);
 }
 
@@ -435,11 +454,13 @@ TEST_CASE("with TLP overhead a Gen5 x16 link gives the payload rates of the fact
   mem::DmaBuffer b = w.dma.alloc(1 << 20);
   for (uint32_t i = 0; i < 200; ++i) nic.read(b.bus_addr(4096ull * i), 4096, 0);
   w.fabric.advance(100'000 * kNs);
-  const double span = static_cast<double>(nic.result(199).last_ps() - nic.result(0).chunks[0].last_ps);
+  const double span =
+      static_cast<double>(nic.result(199).last_ps() - nic.result(0).chunks[0].last_ps);
   CHECK(near((200 * 16 - 1) * 256 * 8e3 / span, 504.123 * 256 / 276, 0.0005));  // 92.8 %
 }
 
-TEST_CASE("completions end at RCB boundaries, cover the read once and come in order within one tag") {
+TEST_CASE(
+    "completions end at RCB boundaries, cover the read once and come in order within one tag") {
   for (const uint32_t rcb : {64u, 128u}) {
     for (const bool random : {false, true}) {
       for (const bool interleave : {false, true}) {
@@ -476,10 +497,13 @@ TEST_CASE("completions end at RCB boundaries, cover the read once and come in or
             from = chunk.end;
           }
           REQUIRE(from == asked[i].second);
-          REQUIRE(std::equal(r.data.begin(), r.data.end(), data.begin() + static_cast<long>(asked[i].first)));
+          REQUIRE(std::equal(r.data.begin(), r.data.end(),
+                             data.begin() + static_cast<long>(asked[i].first)));
         }
         for (size_t i = 2; i < nic.chunk_order.size(); ++i) {
-          if (nic.chunk_order[i] == nic.chunk_order[i - 2] && nic.chunk_order[i] != nic.chunk_order[i - 1]) mixed = true;
+          if (nic.chunk_order[i] == nic.chunk_order[i - 2] &&
+              nic.chunk_order[i] != nic.chunk_order[i - 1])
+            mixed = true;
         }
         CHECK(mixed == interleave);
       }
@@ -541,10 +565,10 @@ TEST_CASE("addresses that no endpoint claims are refused") {
   World w(pcie::Config::reference_delays());
   gpu::Gpu g(w.fabric, test::gpu_window(pcie::gpu_reference_delays(), test::kGpuBase, 0x10000));
   Requester nic(w.fabric);
-  const size_t a = nic.read(test::kGpuBase + 0x10000, 64, 0, g.endpoint());        // behind the window
-  const size_t b = nic.read(test::kGpuBase + 0xFFF0, 64, 0, g.endpoint());         // over its end
-  const size_t c = nic.read(test::kGpuBase, 64, 0, pcie::kHost);                   // says host, is the GPU's
-  const size_t d = nic.read(test::kGpuBase, 64, 0, pcie::gpu_endpoint(3));         // no such GPU
+  const size_t a = nic.read(test::kGpuBase + 0x10000, 64, 0, g.endpoint());  // behind the window
+  const size_t b = nic.read(test::kGpuBase + 0xFFF0, 64, 0, g.endpoint());   // over its end
+  const size_t c = nic.read(test::kGpuBase, 64, 0, pcie::kHost);  // says host, is the GPU's
+  const size_t d = nic.read(test::kGpuBase, 64, 0, pcie::gpu_endpoint(3));  // no such GPU
   const size_t e = nic.write(test::kGpuBase - 64, bytes(64), 0, 0, g.endpoint());
   const size_t f = nic.write(test::kGpuBase, bytes(64), 0, 0, pcie::gpu_endpoint(7));
   w.fabric.advance(2000 * kNs);
@@ -556,7 +580,8 @@ TEST_CASE("addresses that no endpoint claims are refused") {
   CHECK(nic.response(f).failed);
   CHECK(w.fabric.stats().unclaimed == 6);
   CHECK(g.memory().bytes_allocated() == 0);
-  CHECK_THROWS_AS(gpu::Gpu(w.fabric, test::gpu_window({}, test::kGpuBase + 0x8000, 0x10000)), std::invalid_argument);
+  CHECK_THROWS_AS(gpu::Gpu(w.fabric, test::gpu_window({}, test::kGpuBase + 0x8000, 0x10000)),
+                  std::invalid_argument);
 }
 
 TEST_CASE("injected errors hit the requests that a rule names, and only those") {
@@ -593,7 +618,8 @@ TEST_CASE("injected errors hit the requests that a rule names, and only those") 
   for (size_t i = 0; i + 1 < abort.size(); ++i) CHECK_FALSE(abort[i].error);
 
   const auto& poisoned = nic.result(r[2]).chunks;
-  CHECK(std::count_if(poisoned.begin(), poisoned.end(), [](const auto& c) { return c.poisoned; }) == 1);
+  CHECK(std::count_if(poisoned.begin(), poisoned.end(), [](const auto& c) { return c.poisoned; }) ==
+        1);
   CHECK(poisoned.size() == 16);
 
   CHECK(nic.result(r[3]).lost);
@@ -615,7 +641,8 @@ TEST_CASE("fault rules count, skip and draw from the seed") {
   auto hits = [](uint64_t seed) {
     pcie::Config c = pcie::Config::zero_delays();
     c.seed = seed;
-    c.faults.push_back({.kind = pcie::FaultKind::kUnsupported, .probability = 0.25, .skip = 10, .count = 20});
+    c.faults.push_back(
+        {.kind = pcie::FaultKind::kUnsupported, .probability = 0.25, .skip = 10, .count = 20});
     World w(c);
     Requester nic(w.fabric);
     mem::DmaBuffer b = w.dma.alloc(4096);
@@ -691,13 +718,15 @@ TEST_CASE("a GPU rings doorbells and posts WQEs that are there when the doorbell
   CHECK(op->source == g.endpoint());
   w.fabric.mmio_write_pop(1000 * kNs);
 
-  g.post_wqe_and_ring(gpu_sq.bus_addr(64), wqe.data(), 64, pcie::Bar::kDoorbell, 0x10, 10, 2000 * kNs);
+  g.post_wqe_and_ring(gpu_sq.bus_addr(64), wqe.data(), 64, pcie::Bar::kDoorbell, 0x10, 10,
+                      2000 * kNs);
   w.fabric.advance(2120 * kNs);
   REQUIRE(w.fabric.mmio_write_front(2120 * kNs) != nullptr);
   CHECK(gpu_sq.equal(64, wqe.data(), 64));
   w.fabric.mmio_write_pop(2120 * kNs);
 
-  g.post_wqe_and_ring(host_sq.bus_addr(64), wqe.data(), 64, pcie::Bar::kDoorbell, 0x10, 11, 3000 * kNs);
+  g.post_wqe_and_ring(host_sq.bus_addr(64), wqe.data(), 64, pcie::Bar::kDoorbell, 0x10, 11,
+                      3000 * kNs);
   // 100 + 70 until visible, then 100 + 20 for the doorbell.
   w.fabric.advance(3290 * kNs - 1);
   CHECK(w.fabric.mmio_write_front(3290 * kNs - 1) == nullptr);
@@ -724,14 +753,17 @@ TEST_CASE("a slow GPU limits only its own reads") {
   CHECK(128 * 4096 * 8e3 / host_ps > 450);
   w.seen.visible.clear();
   const uint64_t now = w.fabric.now_ps();
-  for (uint64_t i = 0; i < 32; ++i) nic.write(d.bus_addr(4096 * i), bytes(4096), now, now, g.endpoint());
+  for (uint64_t i = 0; i < 32; ++i)
+    nic.write(d.bus_addr(4096 * i), bytes(4096), now, now, g.endpoint());
   w.fabric.advance(now + 1'000'000 * kNs);
-  const double w_ps = static_cast<double>(w.seen.visible.back().time_ps - w.seen.visible.front().time_ps);
+  const double w_ps =
+      static_cast<double>(w.seen.visible.back().time_ps - w.seen.visible.front().time_ps);
   CHECK(near(31 * 4096 * 8e3 / w_ps, 50.0, 0.01));
 }
 
 TEST_CASE("the translation cache's misses delay reads and writes") {
-  World w(pcie::Config::reference_delays(), {.hit_ps = 1 * kNs, .miss_ps = 300 * kNs, .cache_entries = 64});
+  World w(pcie::Config::reference_delays(),
+          {.hit_ps = 1 * kNs, .miss_ps = 300 * kNs, .cache_entries = 64});
   Requester nic(w.fabric);
   mem::DmaBuffer b = w.dma.alloc(4096);
   const size_t miss = nic.read(b.bus_addr(), 64, 0);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A NIC's AXI ports in C++: a DMA master that reads and writes as told, and BAR slaves with memory behind them.
-// Two-phase like a clocked design: sample() sees the pins before the edge, drive() sets its outputs after it.
+// A NIC's AXI ports in C++: a DMA master that reads and writes as told, and BAR slaves with memory
+// behind them. Two-phase like a clocked design: sample() sees the pins before the edge, drive()
+// sets its outputs after it.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +45,11 @@ enum class WriteOrder { kTogether, kAddressFirst, kDataFirst, kRandom };
 class FakeDma {
  public:
   FakeDma(uint32_t data_w, double stall, WriteOrder order)
-      : beat_(data_w / 8), stall_(stall), order_(order), rng_(rng("fake_dma")), words_(data_w / 32) {}
+      : beat_(data_w / 8),
+        stall_(stall),
+        order_(order),
+        rng_(rng("fake_dma")),
+        words_(data_w / 32) {}
 
   axi::DmaIn pins;
   std::vector<FakeRead> reads;
@@ -72,7 +77,7 @@ class FakeDma {
   bool idle() const {
     return reads_done_ + reads_lost == reads.size() && writes_done_ == writes.size();
   }
-  size_t reads_lost = 0;  // the test knows that they never come
+  size_t reads_lost = 0;            // the test knows that they never come
   std::vector<size_t> burst_order;  // of R: read numbers, at each beat
 
   void sample(const axi::DmaOut& out, uint64_t now) {
@@ -113,8 +118,9 @@ class FakeDma {
   void drive() {
     // Addresses and data of writes, in the order asked for.
     if (!pins.aw_valid && aw_next_ < writes.size() && !stalls()) {
-      const bool ok = order_ == WriteOrder::kDataFirst ? w_next_ > aw_next_ || (w_next_ == aw_next_ && w_beat_ > 0)
-                                                       : true;
+      const bool ok = order_ == WriteOrder::kDataFirst
+                          ? w_next_ > aw_next_ || (w_next_ == aw_next_ && w_beat_ > 0)
+                          : true;
       if (ok) {
         const FakeWrite& w = writes[aw_next_];
         pins.aw_valid = true;
@@ -128,7 +134,8 @@ class FakeDma {
       bool ok = true;
       if (order_ == WriteOrder::kAddressFirst) ok = aw_next_ > w_next_;
       // One burst of data may be ahead of its address.
-      if (order_ == WriteOrder::kDataFirst || order_ == WriteOrder::kRandom) ok = w_next_ <= aw_next_ + 1;
+      if (order_ == WriteOrder::kDataFirst || order_ == WriteOrder::kRandom)
+        ok = w_next_ <= aw_next_ + 1;
       if (order_ == WriteOrder::kTogether) ok = aw_next_ > w_next_ || pins.aw_valid;
       if (ok) put_beat();
     }
@@ -185,7 +192,8 @@ class FakeDma {
     const auto* bytes = reinterpret_cast<const uint8_t*>(out.r_data);
     for (uint32_t lane = 0; lane < beat_; ++lane) {
       const int64_t i = int64_t{r.beats} * beat_ + lane - lane0;
-      if (i >= 0 && i < static_cast<int64_t>(r.data.size())) r.data[static_cast<size_t>(i)] = bytes[lane];
+      if (i >= 0 && i < static_cast<int64_t>(r.data.size()))
+        r.data[static_cast<size_t>(i)] = bytes[lane];
     }
     ++r.beats;
     r.error |= out.r_resp != 0;
@@ -215,20 +223,21 @@ class FakeDma {
 struct BarWrite {
   std::string port;
   uint32_t addr = 0;
-  uint64_t edge_ps = 0;      // data taken
-  std::vector<uint8_t> data; // enabled bytes only
+  uint64_t edge_ps = 0;       // data taken
+  std::vector<uint8_t> data;  // enabled bytes only
 };
 
 class FakeBars {
  public:
-  FakeBars(uint32_t data_w, double stall) : beat_(data_w / 8), stall_(stall), rng_(rng("fake_bars")), words_(data_w / 32) {}
+  FakeBars(uint32_t data_w, double stall)
+      : beat_(data_w / 8), stall_(stall), rng_(rng("fake_bars")), words_(data_w / 32) {}
 
   axi::BarIn pins;
   std::vector<BarWrite> log;
   std::map<uint32_t, uint8_t> bar0, bar1, bar2, gdr;
   bool fail_next_read = false;
-  bool hold_writes = false;     // takes no write data
-  bool hold_answers = false;    // gives no read data
+  bool hold_writes = false;   // takes no write data
+  bool hold_answers = false;  // gives no read data
 
   void sample(const axi::BarOut& out, uint64_t now) {
     lite("bar0", l0_, pins.bar0, out.bar0, bar0, now);
@@ -260,8 +269,8 @@ class FakeBars {
   };
   bool stalls() { return stall_ > 0 && rng_.chance(stall_); }
 
-  void lite(const char* name, Lite& s, axi::LiteIn& in, const axi::LiteOut& out, std::map<uint32_t, uint8_t>& bytes,
-            uint64_t now) {
+  void lite(const char* name, Lite& s, axi::LiteIn& in, const axi::LiteOut& out,
+            std::map<uint32_t, uint8_t>& bytes, uint64_t now) {
     if (in.b_valid && out.b_ready) {
       in.b_valid = false;
       --s.b;
@@ -372,7 +381,7 @@ class FakeBars {
 
 struct AxiOptions {
   uint32_t data_w = 512;
-  double stall = 0;            // of the fake NIC
+  double stall = 0;  // of the fake NIC
   axi::DmaStalls agent_stalls;
   uint16_t bar_stall = 0;
   WriteOrder order = WriteOrder::kTogether;
@@ -412,7 +421,9 @@ struct AxiWorld : World {
   // Until `done`, or throws.
   void run(const std::function<bool()>& done, uint64_t limit = 200000) {
     for (uint64_t i = 0; !done(); ++i) {
-      if (i >= limit) throw std::runtime_error("AxiWorld: still waiting after " + std::to_string(limit) + " cycles");
+      if (i >= limit)
+        throw std::runtime_error("AxiWorld: still waiting after " + std::to_string(limit) +
+                                 " cycles");
       tick();
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A world with one fabric, and a requester that uses the fabric as the AXI agent does, but at any picosecond.
+// A world with one fabric, and a requester that uses the fabric as the AXI agent does, but at any
+// picosecond.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,8 @@ class Requester : public pcie::RequesterSink {
   explicit Requester(pcie::Fabric& fabric) : fabric_(fabric) { fabric.set_sink(this); }
 
   // A read; returns its number.
-  size_t read(uint64_t addr, uint32_t len, uint64_t now, pcie::Endpoint target = pcie::kHost, bool no_data = false) {
+  size_t read(uint64_t addr, uint32_t len, uint64_t now, pcie::Endpoint target = pcie::kHost,
+              bool no_data = false) {
     fabric_.advance(now);
     pcie::ReadOp* op = fabric_.alloc_read();
     op->addr = addr;
@@ -65,14 +67,16 @@ class Requester : public pcie::RequesterSink {
     fabric_.finish_write(op, last_ps);
     return writes_.size() - 1;
   }
-  size_t write(uint64_t addr, const std::vector<uint8_t>& data, uint64_t now) { return write(addr, data, now, now); }
+  size_t write(uint64_t addr, const std::vector<uint8_t>& data, uint64_t now) {
+    return write(addr, data, now, now);
+  }
 
   ReadResult& result(size_t n) { return reads_.at(n); }
   WriteResult& response(size_t n) { return writes_.at(n); }
   size_t reads() const { return reads_.size(); }
-  std::vector<size_t> completion_order;        // numbers of reads, at their last completion
-  std::vector<size_t> chunk_order;             // at every completion
-  bool hold_completions = false;               // do not give completion credits back
+  std::vector<size_t> completion_order;  // numbers of reads, at their last completion
+  std::vector<size_t> chunk_order;       // at every completion
+  bool hold_completions = false;         // do not give completion credits back
 
   void on_completion(pcie::ReadOp* op) override {
     ReadResult& r = reads_[numbers_[op]];
@@ -127,7 +131,8 @@ struct World {
   }
 };
 
-inline pcie::GpuConfig gpu_window(pcie::GpuConfig config, uint64_t base = kGpuBase, uint64_t size = 0x1000'0000) {
+inline pcie::GpuConfig gpu_window(pcie::GpuConfig config, uint64_t base = kGpuBase,
+                                  uint64_t size = 0x1000'0000) {
   config.base = base;
   config.limit = base + size;
   return config;

@@ -9,7 +9,9 @@
 
 using namespace rnic;
 
-TEST_CASE("the TLP log has one line per TLP with time, direction, type, tag, address, length, enables and status") {
+TEST_CASE(
+    "the TLP log has one line per TLP with time, direction, type, tag, address, length, enables "
+    "and status") {
   std::ostringstream out;
   test::World w(pcie::Config::reference_delays());
   test::Requester nic(w.fabric);
@@ -46,7 +48,8 @@ TEST_CASE("the TLP log has one line per TLP with time, direction, type, tag, add
   CHECK(read[5] == "0x000");
   CHECK(read[6] == "host");
   char address[32];
-  std::snprintf(address, sizeof address, "0x%016llx", static_cast<unsigned long long>(b.bus_addr(5)));
+  std::snprintf(address, sizeof address, "0x%016llx",
+                static_cast<unsigned long long>(b.bus_addr(5)));
   CHECK(read[7] == address);
   CHECK(read[8] == "300");
   CHECK(read[9] == "e");
@@ -71,5 +74,6 @@ TEST_CASE("the TLP log has one line per TLP with time, direction, type, tag, add
 }
 
 TEST_CASE("a TLP log that cannot be written is refused by name") {
-  CHECK_THROWS_WITH(trace_tlp::TlpLog("/no/such/folder/x.tlp"), test::contains_text("/no/such/folder/x.tlp"));
+  CHECK_THROWS_WITH(trace_tlp::TlpLog("/no/such/folder/x.tlp"),
+                    test::contains_text("/no/such/folder/x.tlp"));
 }
