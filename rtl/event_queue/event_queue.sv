@@ -149,7 +149,7 @@ module event_queue #(
     wrreq = '0;
     wrreq.addr = eqe_req_q ? eqe_addr_q : msg_addr;
     wrreq.len = eqe_req_q ? 13'd16 : 13'd4;
-    wrreq.qpn = 24'd0;
+    wrreq.qpn = 24'hFF_FFFF;  // no QP: a fault here is the device's
     wrreq.is_queue = 1'b1;
   end
   assign wrdat_valid = eqe_dat_q || msg_dat_q;
