@@ -58,7 +58,8 @@ PcapWriter::~PcapWriter() {
 
 void PcapWriter::write(uint64_t time_ps, std::span<const uint8_t> frame) {
   if (!file_) throw PcapError(path_ + ": written after close");
-  const auto kept = static_cast<uint32_t>(frame.size() < snap_length_ ? frame.size() : snap_length_);
+  const auto kept =
+      static_cast<uint32_t>(frame.size() < snap_length_ ? frame.size() : snap_length_);
   uint8_t* p = buffer_.data() + used_;
   store(p, static_cast<uint32_t>(time_ps / kPsPerSecond));
   store(p + 4, static_cast<uint32_t>(time_ps % kPsPerSecond / 1000));
@@ -74,7 +75,8 @@ void PcapWriter::flush() {
   if (!file_) return;
   const size_t n = std::exchange(used_, 0);
   if (std::fwrite(buffer_.data(), 1, n, file_.get()) != n || std::fflush(file_.get()) != 0) {
-    throw PcapError(path_ + ": packet " + std::to_string(packets_) + ": write failed: " + std::strerror(errno));
+    throw PcapError(path_ + ": packet " + std::to_string(packets_) +
+                    ": write failed: " + std::strerror(errno));
   }
 }
 
@@ -112,7 +114,8 @@ uint32_t PcapReader::u32(size_t at) const {
 
 void PcapReader::read_header() {
   if (content_.size() < kHeaderBytes) {
-    throw PcapError(name_ + ": " + std::to_string(content_.size()) + " bytes, too short for a pcap file header");
+    throw PcapError(name_ + ": " + std::to_string(content_.size()) +
+                    " bytes, too short for a pcap file header");
   }
   const uint32_t magic = u32(0);
   if (magic == kMagicPcapng) {
@@ -128,7 +131,8 @@ void PcapReader::read_header() {
   nanoseconds_ = u32(0) == kMagicNano;
   const uint32_t version = u32(4);
   const uint32_t major = big_endian_ ? version >> 16 : version & 0xFFFF;
-  if (major != 2) throw PcapError(name_ + ": pcap version " + std::to_string(major) + ", expected 2");
+  if (major != 2)
+    throw PcapError(name_ + ": pcap version " + std::to_string(major) + ", expected 2");
   snap_length_ = u32(16);
   link_type_ = u32(20) & 0xFFFF;  // the upper half may tell an FCS length
   at_ = kHeaderBytes;
@@ -137,24 +141,28 @@ void PcapReader::read_header() {
 bool PcapReader::next(PcapPacket& packet) {
   if (at_ == content_.size()) return false;
   const std::string where = name_ + ": packet " + std::to_string(number_ + 1);
-  if (content_.size() - at_ < kRecordBytes) throw PcapError(where + ": file ends within its header");
+  if (content_.size() - at_ < kRecordBytes)
+    throw PcapError(where + ": file ends within its header");
   const uint32_t seconds = u32(at_);
   const uint32_t fraction = u32(at_ + 4);
   const uint32_t kept = u32(at_ + 8);
   const uint32_t limit = nanoseconds_ ? 1'000'000'000u : 1'000'000u;
   if (fraction >= limit) {
-    throw PcapError(where + ": fraction of a second is " + std::to_string(fraction) + ", expected below " +
-                    std::to_string(limit));
+    throw PcapError(where + ": fraction of a second is " + std::to_string(fraction) +
+                    ", expected below " + std::to_string(limit));
   }
   if (kept > kLargestRecord) {
-    throw PcapError(where + ": length " + std::to_string(kept) + " exceeds " + std::to_string(kLargestRecord));
+    throw PcapError(where + ": length " + std::to_string(kept) + " exceeds " +
+                    std::to_string(kLargestRecord));
   }
   if (content_.size() - at_ - kRecordBytes < kept) {
-    throw PcapError(where + ": file ends after " + std::to_string(content_.size() - at_ - kRecordBytes) + " of " +
+    throw PcapError(where + ": file ends after " +
+                    std::to_string(content_.size() - at_ - kRecordBytes) + " of " +
                     std::to_string(kept) + " bytes");
   }
   packet.number = ++number_;
-  packet.time_ns = uint64_t{seconds} * 1'000'000'000u + uint64_t{fraction} * (nanoseconds_ ? 1u : 1000u);
+  packet.time_ns =
+      uint64_t{seconds} * 1'000'000'000u + uint64_t{fraction} * (nanoseconds_ ? 1u : 1000u);
   packet.original_length = u32(at_ + 12);
   packet.bytes = std::span<const uint8_t>(content_).subspan(at_ + kRecordBytes, kept);
   at_ += kRecordBytes + kept;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Capture files: a buffered writer in the nanosecond pcap format and a reader of every pcap variant.
+// Capture files: a buffered writer in the nanosecond pcap format and a reader of every pcap
+// variant.
 //
 //   PcapWriter out("run.pcap");                   out.write(time_ps, frame_bytes);   out.close();
 //   PcapReader in("run.pcap");                    PcapPacket p;
@@ -27,7 +28,8 @@ class PcapError : public std::runtime_error {
 inline constexpr uint32_t kLinkTypeEthernet = 1;
 inline constexpr uint32_t kDefaultSnapLength = 65535;
 
-// Writes whole frames, little-endian, magic a1b23c4d, link type Ethernet. Picoseconds are cut to nanoseconds.
+// Writes whole frames, little-endian, magic a1b23c4d, link type Ethernet. Picoseconds are cut to
+// nanoseconds.
 class PcapWriter {
  public:
   explicit PcapWriter(const std::string& path, uint32_t snap_length = kDefaultSnapLength);
@@ -69,7 +71,10 @@ class PcapReader {
   PcapReader(std::vector<uint8_t> content, std::string name);
 
   bool next(PcapPacket& packet);
-  void rewind() { at_ = kHeaderBytes; number_ = 0; }
+  void rewind() {
+    at_ = kHeaderBytes;
+    number_ = 0;
+  }
   uint32_t link_type() const { return link_type_; }
   uint32_t snap_length() const { return snap_length_; }
   bool nanoseconds() const { return nanoseconds_; }

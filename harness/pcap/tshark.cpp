@@ -38,12 +38,23 @@ std::pair<std::string, int> run(const std::string& command) {
   return {out, WIFEXITED(status) ? WEXITSTATUS(status) : -1};
 }
 
-constexpr const char* kFields[] = {
-    "frame.number",          "frame.protocols",      "_ws.malformed",          "infiniband.bth.opcode",
-    "infiniband.bth.psn",    "infiniband.bth.destqp", "infiniband.bth.padcnt",  "infiniband.bth.a",
-    "infiniband.aeth.syndrome", "infiniband.aeth.msn", "infiniband.reth.dmalen", "infiniband.reth.r_key",
-    "infiniband.immdt",      "infiniband.reth.va",   "infiniband.invariant.crc", "ip.len",
-    "udp.length"};
+constexpr const char* kFields[] = {"frame.number",
+                                   "frame.protocols",
+                                   "_ws.malformed",
+                                   "infiniband.bth.opcode",
+                                   "infiniband.bth.psn",
+                                   "infiniband.bth.destqp",
+                                   "infiniband.bth.padcnt",
+                                   "infiniband.bth.a",
+                                   "infiniband.aeth.syndrome",
+                                   "infiniband.aeth.msn",
+                                   "infiniband.reth.dmalen",
+                                   "infiniband.reth.r_key",
+                                   "infiniband.immdt",
+                                   "infiniband.reth.va",
+                                   "infiniband.invariant.crc",
+                                   "ip.len",
+                                   "udp.length"};
 
 template <typename T>
 std::optional<T> number(const std::string& s) {
@@ -85,7 +96,8 @@ std::string Tshark::version() {
 }
 
 std::map<uint32_t, std::string> Tshark::opcode_names() {
-  const auto [out, status] = run("tshark -G values 2>/dev/null | grep -a '^V.infiniband.bth.opcode.'");
+  const auto [out, status] =
+      run("tshark -G values 2>/dev/null | grep -a '^V.infiniband.bth.opcode.'");
   if (status != 0) throw std::runtime_error("tshark -G values failed");
   std::map<uint32_t, std::string> names;
   size_t at = 0;
@@ -99,7 +111,8 @@ std::map<uint32_t, std::string> Tshark::opcode_names() {
 }
 
 std::vector<TsharkFrame> Tshark::decode(const std::string& path) {
-  std::string command = "tshark -n -r " + quoted(path) + " --disable-protocol rpcordma -T fields -E occurrence=f";
+  std::string command =
+      "tshark -n -r " + quoted(path) + " --disable-protocol rpcordma -T fields -E occurrence=f";
   for (const char* f : kFields) command += std::string(" -e ") + f;
   const auto [out, status] = run(command + " 2>/dev/null");
   if (status != 0) {
@@ -112,7 +125,8 @@ std::vector<TsharkFrame> Tshark::decode(const std::string& path) {
     const std::vector<std::string> f = split(out.substr(at, end - at));
     at = end == std::string::npos ? out.size() : end + 1;
     if (f.size() != std::size(kFields)) {
-      throw std::runtime_error("tshark: " + path + ": a line of " + std::to_string(f.size()) + " fields");
+      throw std::runtime_error("tshark: " + path + ": a line of " + std::to_string(f.size()) +
+                               " fields");
     }
     TsharkFrame t;
     t.number = number<uint64_t>(f[0]).value_or(0);

@@ -5,7 +5,8 @@
 //     for (const TsharkFrame& f : Tshark::decode("run.pcap")) use(f.opcode, f.psn);
 //   }
 //
-// The RPC-over-RDMA heuristic is switched off: it takes small SENDs for RPC and calls them malformed.
+// The RPC-over-RDMA heuristic is switched off: it takes small SENDs for RPC and calls them
+// malformed.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 namespace rnic::pcap {
 
 struct TsharkFrame {
-  uint64_t number = 0;  // 1 for the first frame of the file
+  uint64_t number = 0;    // 1 for the first frame of the file
   std::string protocols;  // "eth:ethertype:ip:udp:infiniband:data"
   bool malformed = false;
   // Empty when the frame is not RoCEv2 or does not have the field.

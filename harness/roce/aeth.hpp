@@ -34,9 +34,10 @@ constexpr uint8_t make_syndrome(AethKind kind, uint8_t code) {
 }
 
 inline constexpr std::array<uint32_t, 32> kCreditTable = {
-    0,   1,   2,   3,    4,    6,    8,    12,   16,   24,   32,    48,    64,    96,    128,   192,
-    256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768,
-    kCreditsUnlimited};
+    0,    1,    2,    3,     4,     6,     8,     12,
+    16,   24,   32,   48,    64,    96,    128,   192,
+    256,  384,  512,  768,   1024,  1536,  2048,  3072,
+    4096, 6144, 8192, 12288, 16384, 24576, 32768, kCreditsUnlimited};
 constexpr uint32_t credits_of(uint8_t code) { return kCreditTable[code & 31]; }
 // The largest code whose credits do not exceed `credits`.
 constexpr uint8_t credit_code(uint32_t credits) {
@@ -49,8 +50,8 @@ constexpr uint8_t credit_code(uint32_t credits) {
 
 // Receiver-not-ready delay in microseconds; every entry is a whole number of them.
 inline constexpr std::array<uint32_t, 32> kRnrTableUs = {
-    655360, 10,   20,   30,   40,    60,    80,    120,   160,   240,   320,
-    480,    640,  960,  1280, 1920,  2560,  3840,  5120,  7680,  10240, 15360,
+    655360, 10,    20,    30,    40,    60,     80,     120,    160,    240,   320,
+    480,    640,   960,   1280,  1920,  2560,   3840,   5120,   7680,   10240, 15360,
     20480,  30720, 40960, 61440, 81920, 122880, 163840, 245760, 327680, 491520};
 constexpr uint32_t rnr_delay_us(uint8_t code) { return kRnrTableUs[code & 31]; }
 

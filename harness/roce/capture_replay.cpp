@@ -22,7 +22,8 @@ ReferenceReplay reference_replay(const CaptureRun& run, Side side, const Respond
   bool posted = false;
   for (const CapturedFrame* f : run.delivered(side)) {
     if (!posted && f->index >= p.receives_posted_before) {
-      for (uint32_t i = 0; i < p.receives; ++i) model.post_recv({.wr_id = 1000 + i, .segments = {out.receive_buffer}});
+      for (uint32_t i = 0; i < p.receives; ++i)
+        model.post_recv({.wr_id = 1000 + i, .segments = {out.receive_buffer}});
       posted = true;
     }
     out.verdicts.push_back(model.receive(f->bytes));
@@ -32,7 +33,8 @@ ReferenceReplay reference_replay(const CaptureRun& run, Side side, const Respond
       out.payloads.emplace_back(bytes.begin(), bytes.end());
       out.effect.add(r.opcode, r.psn, r.syndrome, r.msn);
     }
-    out.completions.insert(out.completions.end(), model.completions().begin(), model.completions().end());
+    out.completions.insert(out.completions.end(), model.completions().begin(),
+                           model.completions().end());
     model.clear_outputs();
   }
   return out;
@@ -42,7 +44,8 @@ AckEffect recorded_effect(const CaptureRun& run, Side side) {
   AckEffect effect;
   for (const CapturedFrame* f : run.sent_by(side)) {
     FrameView v;
-    if (parse_frame(f->bytes, v) == ParseStatus::kOk && v.dest_qp > 1 && !v.info().is_request) effect.add(v);
+    if (parse_frame(f->bytes, v) == ParseStatus::kOk && v.dest_qp > 1 && !v.info().is_request)
+      effect.add(v);
   }
   return effect;
 }

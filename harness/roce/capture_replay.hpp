@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference responder run over a recorded run: what memory, answers and completions must be.
 //
-//   ReferenceReplay want = reference_replay(run, Side::kServer);     // as the recorded stack answers
+//   ReferenceReplay want = reference_replay(run, Side::kServer);
 //   compare(nic_memory, want.memory);
-//   std::string bad = nic_acks.difference(recorded_effect(run, Side::kServer));   // "" when equal
+//   std::string bad = nic_acks.difference(recorded_effect(run, Side::kServer));  // "" when equal
 #pragma once
 
 #include <vector>
@@ -24,9 +24,11 @@ struct ReferenceReplay {
 };
 
 // The model of `side` over the frames that reached it. Receives are numbered from 1000, as vt does.
-ReferenceReplay reference_replay(const CaptureRun& run, Side side, const ResponderPolicy& policy = soft_roce_policy());
+ReferenceReplay reference_replay(const CaptureRun& run, Side side,
+                                 const ResponderPolicy& policy = soft_roce_policy());
 
-// What the recorded side's own ACKs and NAKs said. Responses lost before the point of capture are missing in it.
+// What the recorded side's own ACKs and NAKs said. Responses lost before the point of capture are
+// missing in it.
 AckEffect recorded_effect(const CaptureRun& run, Side side);
 
 }  // namespace rnic::roce

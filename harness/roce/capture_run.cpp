@@ -19,7 +19,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-[[noreturn]] void fail(const std::string& file, const std::string& text) { throw std::runtime_error(file + ": " + text); }
+[[noreturn]] void fail(const std::string& file, const std::string& text) {
+  throw std::runtime_error(file + ": " + text);
+}
 
 // Numbers are strings there: "0x0019", "131072".
 uint64_t number(const Json& j) {
@@ -35,7 +37,8 @@ std::optional<uint64_t> field(const Json& j, const char* key) {
 MacAddr mac_of(const std::string& text, const std::string& file) {
   MacAddr m{};
   unsigned v[6];
-  if (std::sscanf(text.c_str(), "%x:%x:%x:%x:%x:%x", &v[0], &v[1], &v[2], &v[3], &v[4], &v[5]) != 6) {
+  if (std::sscanf(text.c_str(), "%x:%x:%x:%x:%x:%x", &v[0], &v[1], &v[2], &v[3], &v[4], &v[5]) !=
+      6) {
     fail(file, "'" + text + "' is not a MAC address");
   }
   for (size_t i = 0; i < 6; ++i) m[i] = static_cast<uint8_t>(v[i]);
@@ -98,13 +101,17 @@ void parse_outputs(const Json& run, CaptureRun& out) {
       r.wr_id = std::strtoull(log_value(line, "wr").value_or("0").c_str(), nullptr, 0);
       r.status = std::atoi(log_value(line, "status").value_or("0").c_str());
       r.opcode = std::atoi(log_value(line, "op").value_or("0").c_str());
-      r.byte_len = static_cast<uint32_t>(std::strtoul(log_value(line, "len").value_or("0").c_str(), nullptr, 0));
+      r.byte_len = static_cast<uint32_t>(
+          std::strtoul(log_value(line, "len").value_or("0").c_str(), nullptr, 0));
       const std::string imm = log_value(line, "imm").value_or("none");
-      if (imm.rfind("none", 0) != 0) r.imm = static_cast<uint32_t>(std::strtoul(imm.c_str(), nullptr, 0));
+      if (imm.rfind("none", 0) != 0)
+        r.imm = static_cast<uint32_t>(std::strtoul(imm.c_str(), nullptr, 0));
       out.receives.push_back(r);
     } else if (line.rfind("BUF ", 0) == 0) {
-      if (const auto v = log_value(line, "fnv64")) out.server_buffer_fnv = std::strtoull(v->c_str(), nullptr, 16);
-      if (const auto v = log_value(line, "recvbuf_fnv64")) out.server_receive_fnv = std::strtoull(v->c_str(), nullptr, 16);
+      if (const auto v = log_value(line, "fnv64"))
+        out.server_buffer_fnv = std::strtoull(v->c_str(), nullptr, 16);
+      if (const auto v = log_value(line, "recvbuf_fnv64"))
+        out.server_receive_fnv = std::strtoull(v->c_str(), nullptr, 16);
     }
   }
   for (const auto& l : run.value("client_out", Json::array())) {
@@ -114,7 +121,8 @@ void parse_outputs(const Json& run, CaptureRun& out) {
     s.op = log_value(line, "op").value_or("");
     s.status = std::atoi(log_value(line, "status").value_or("0").c_str());
     if (const auto v = log_value(line, "fnv")) s.read_fnv = std::strtoull(v->c_str(), nullptr, 16);
-    if (const auto v = log_value(line, "orig")) s.atomic_orig = std::strtoull(v->c_str(), nullptr, 0);
+    if (const auto v = log_value(line, "orig"))
+      s.atomic_orig = std::strtoull(v->c_str(), nullptr, 0);
     out.sends.push_back(s);
   }
 }
@@ -166,13 +174,15 @@ CaptureFile CaptureFile::load(const std::string& json_path) {
     const MacAddr mac_b = mac_of(j.at("B").at("mac"), json_path);
     pcap::PcapPacket packet;
     while (reader.next(packet)) {
-      if (packet.original_length != packet.bytes.size()) fail(json_path, "packet " + std::to_string(packet.number) + " is cut");
+      if (packet.original_length != packet.bytes.size())
+        fail(json_path, "packet " + std::to_string(packet.number) + " is cut");
       CapturedFrame f;
       f.index = static_cast<uint32_t>(packet.number - 1);
       f.time_ns = packet.time_ns;
       f.bytes.assign(packet.bytes.begin(), packet.bytes.end());
-      f.from = f.bytes.size() >= 12 && std::equal(mac_a.begin(), mac_a.end(), f.bytes.begin() + 6) ? Side::kClient
-                                                                                                  : Side::kServer;
+      f.from = f.bytes.size() >= 12 && std::equal(mac_a.begin(), mac_a.end(), f.bytes.begin() + 6)
+                   ? Side::kClient
+                   : Side::kServer;
       all.push_back(std::move(f));
     }
 
@@ -184,10 +194,13 @@ CaptureFile CaptureFile::load(const std::string& json_path) {
       if (action != "drop" && action != "dup" && action != "hold" && action != "replace") {
         fail(json_path, "wire event '" + action + "' is unknown");
       }
-      if (index >= all.size()) fail(json_path, "wire event at packet " + std::to_string(index) + " of " + std::to_string(all.size()));
+      if (index >= all.size())
+        fail(json_path,
+             "wire event at packet " + std::to_string(index) + " of " + std::to_string(all.size()));
       // The file names the sender too; it must agree with the MAC address.
       const bool from_a = e.at("from").get<std::string>() == "a";
-      if (from_a != (all[index].from == Side::kClient)) fail(json_path, "wire event at packet " + std::to_string(index) + " names the other side");
+      if (from_a != (all[index].from == Side::kClient))
+        fail(json_path, "wire event at packet " + std::to_string(index) + " names the other side");
       events[index] = action;
     }
     const bool netem = out.title_.find("netem") != std::string::npos;
@@ -204,15 +217,18 @@ CaptureFile CaptureFile::load(const std::string& json_path) {
       run.lossy_before_capture = netem;
       const Json none = Json::array();
       const Json params = r.value("params", Json::object());
-      run.client = params_of(params.value("A_client", none), run.client_command, run.client_command);
-      run.server = params_of(params.value("B_server", none), run.server_command, run.client_command);
+      run.client =
+          params_of(params.value("A_client", none), run.client_command, run.client_command);
+      run.server =
+          params_of(params.value("B_server", none), run.server_command, run.client_command);
       run.client.mac = mac_a;
       run.server.mac = mac_b;
       parse_outputs(r, run);
 
       const auto range = r.at("frames");
       const auto first = range.at(0).get<uint32_t>(), last = range.at(1).get<uint32_t>();
-      if (last >= all.size() || first > last) fail(json_path, "run " + std::to_string(run.number) + ": frames beyond the file");
+      if (last >= all.size() || first > last)
+        fail(json_path, "run " + std::to_string(run.number) + ": frames beyond the file");
       std::vector<std::optional<CapturedFrame>> held(2);
       const auto deliver = [&](CapturedFrame f) {
         FrameView v;
@@ -242,7 +258,8 @@ CaptureFile CaptureFile::load(const std::string& json_path) {
             run.has_requests_ = true;
             run.requests_[dir] = true;
             // FIRST and MIDDLE report the plain kind, so an immediate shows at the last packet.
-            if (info.kind != MsgKind::kWrite && info.kind != MsgKind::kWriteImm) run.only_writes_ = false;
+            if (info.kind != MsgKind::kWrite && info.kind != MsgKind::kWriteImm)
+              run.only_writes_ = false;
             if (info.ext & (kExtReth | kExtAtomic)) {
               const uint64_t length = (info.ext & kExtReth) ? v.dma_len : 8;
               SideParams& target = f.from == Side::kClient ? run.server : run.client;

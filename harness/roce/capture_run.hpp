@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recorded run of a software RoCEv2 stack, ready to be replayed: frames as the wire delivered them, parameters of both
-// sides, memory before and after, completions (format: tests/captures/README.md).
+// A recorded run of a software RoCEv2 stack, ready to be replayed: frames as the wire delivered
+// them, parameters of both sides, memory before and after, completions (format:
+// tests/captures/README.md).
 //
 //   CaptureFile file = CaptureFile::load("tests/captures/vt_imm_v4.json");
 //   for (const CaptureRun& run : file.runs()) {
@@ -29,13 +30,15 @@ struct SideParams {
   uint16_t udp_port = 0;  // source port of its frames
   uint32_t pmtu = 1024;
   uint8_t timeout = 14, retry = 7, rnr_retry = 7, min_rnr_timer = 12;
-  // Registered memory. When `exact` is false the run did not record its extent (or not even its key, which is then that
-  // of the first request): it covers what the requests touch, in whole 4 KiB pages.
+  // Registered memory. When `exact` is false the run did not record its extent (or not even its
+  // key, which is then that of the first request): it covers what the requests touch, in whole 4
+  // KiB pages.
   bool has_region = false, exact = false;
   uint32_t rkey = 0;
   uint64_t va = 0;
   uint64_t length = 0;
-  // Receives: how many are posted, their size, and before which frame (index in the file; 0: before the first).
+  // Receives: how many are posted, their size, and before which frame (index in the file; 0: before
+  // the first).
   uint32_t receives = 0;
   uint32_t receive_bytes = 65536;
   uint32_t receives_posted_before = 0;
@@ -60,20 +63,21 @@ struct RecordedReceive {
 // A line "WC ..." of the client.
 struct RecordedSend {
   std::string op;  // "write:5000"
-  int status = 0;  // 0 success, 10 remote access error, 12 retries exceeded, 13 receiver not ready retries exceeded
+  int status = 0;  // 0 success, 10 remote access error, 12 retries exceeded, 13 receiver not ready
+                   // retries exceeded
   std::optional<uint64_t> read_fnv;
   std::optional<uint64_t> atomic_orig;
 };
 
 class CaptureRun {
  public:
-  std::string file;  // "vt_imm_v4.pcap"
+  std::string file;     // "vt_imm_v4.pcap"
   uint32_t number = 0;  // within its file, from 0
   std::string title;
   std::string client_command, server_command;
   Transport transport = Transport::kOther;  // of its requests
-  bool from_vt = false;       // exact memory is known
-  bool lossy_before_capture = false;  // netem: frames were lost before the point of capture
+  bool from_vt = false;                     // exact memory is known
+  bool lossy_before_capture = false;        // netem: frames were lost before the point of capture
   SideParams client, server;
   std::vector<RecordedReceive> receives;
   std::vector<RecordedSend> sends;
@@ -89,7 +93,8 @@ class CaptureRun {
 
   // RoCEv2 frames that this side sent, in order, delivered or not.
   std::vector<const CapturedFrame*> sent_by(Side s) const;
-  // RoCEv2 frames that reached this side, in the order of delivery, repeats and corruption included.
+  // RoCEv2 frames that reached this side, in the order of delivery, repeats and corruption
+  // included.
   std::vector<const CapturedFrame*> delivered(Side to) const;
 
   // vt's buffer at the start, `exact` side only; zeros otherwise.
@@ -105,7 +110,8 @@ class CaptureRun {
 
 class CaptureFile {
  public:
-  // `json_path`; the pcap of the same name lies beside it. Throws std::runtime_error with file and reason.
+  // `json_path`; the pcap of the same name lies beside it. Throws std::runtime_error with file and
+  // reason.
   static CaptureFile load(const std::string& json_path);
   const std::vector<CaptureRun>& runs() const { return runs_; }
   const std::string& title() const { return title_; }
@@ -118,8 +124,8 @@ class CaptureFile {
 // All .json captures of a folder, sorted by name.
 std::vector<std::string> list_captures(const std::string& folder);
 
-// FNV-1a, 64 bits, with the offset basis that the recording client used (1469598103934665603, one digit short of the
-// usual one).
+// FNV-1a, 64 bits, with the offset basis that the recording client used (1469598103934665603, one
+// digit short of the usual one).
 uint64_t capture_fnv64(std::span<const uint8_t> bytes);
 // Byte i of a vt buffer before the run.
 constexpr uint8_t vt_pattern(uint64_t i, Side s) {

@@ -90,32 +90,58 @@ void check_bth(const FrameView& v, ViolationList& out) {
 
 const char* to_string(Rule r) {
   switch (r) {
-    case Rule::kFrameTooShort: return "frame shorter than the minimum";
-    case Rule::kFrameTruncated: return "frame truncated";
-    case Rule::kTrailingBytes: return "bytes behind the packet";
-    case Rule::kEthPadNotZero: return "Ethernet padding not zero";
-    case Rule::kVlanUnexpected: return "VLAN tag";
-    case Rule::kVlanTpid: return "VLAN tag type";
-    case Rule::kIpHeader: return "IP header";
-    case Rule::kIpChecksum: return "IPv4 header checksum";
-    case Rule::kIpTtlZero: return "TTL";
-    case Rule::kIpLength: return "IP length";
-    case Rule::kUdpLength: return "UDP length";
-    case Rule::kUdpChecksumBad: return "UDP checksum";
-    case Rule::kTver: return "BTH version";
-    case Rule::kReservedBits: return "BTH reserved bits";
-    case Rule::kOpcode: return "opcode";
-    case Rule::kPadCount: return "pad count";
-    case Rule::kPadNotZero: return "pad bytes not zero";
-    case Rule::kPayloadLength: return "payload length for this opcode";
-    case Rule::kDmaLength: return "RETH DMA length";
-    case Rule::kAtomicAlign: return "atomic address alignment";
-    case Rule::kSyndrome: return "AETH syndrome";
-    case Rule::kCnpFields: return "CNP fields";
-    case Rule::kSolicited: return "solicited event";
-    case Rule::kAckReqOnResponse: return "AckReq on a response";
-    case Rule::kIcrc: return "iCRC";
-    case Rule::kFcs: return "FCS";
+    case Rule::kFrameTooShort:
+      return "frame shorter than the minimum";
+    case Rule::kFrameTruncated:
+      return "frame truncated";
+    case Rule::kTrailingBytes:
+      return "bytes behind the packet";
+    case Rule::kEthPadNotZero:
+      return "Ethernet padding not zero";
+    case Rule::kVlanUnexpected:
+      return "VLAN tag";
+    case Rule::kVlanTpid:
+      return "VLAN tag type";
+    case Rule::kIpHeader:
+      return "IP header";
+    case Rule::kIpChecksum:
+      return "IPv4 header checksum";
+    case Rule::kIpTtlZero:
+      return "TTL";
+    case Rule::kIpLength:
+      return "IP length";
+    case Rule::kUdpLength:
+      return "UDP length";
+    case Rule::kUdpChecksumBad:
+      return "UDP checksum";
+    case Rule::kTver:
+      return "BTH version";
+    case Rule::kReservedBits:
+      return "BTH reserved bits";
+    case Rule::kOpcode:
+      return "opcode";
+    case Rule::kPadCount:
+      return "pad count";
+    case Rule::kPadNotZero:
+      return "pad bytes not zero";
+    case Rule::kPayloadLength:
+      return "payload length for this opcode";
+    case Rule::kDmaLength:
+      return "RETH DMA length";
+    case Rule::kAtomicAlign:
+      return "atomic address alignment";
+    case Rule::kSyndrome:
+      return "AETH syndrome";
+    case Rule::kCnpFields:
+      return "CNP fields";
+    case Rule::kSolicited:
+      return "solicited event";
+    case Rule::kAckReqOnResponse:
+      return "AckReq on a response";
+    case Rule::kIcrc:
+      return "iCRC";
+    case Rule::kFcs:
+      return "FCS";
   }
   return "?";
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structural verifier: every rule a single RoCEv2 frame must obey by itself. The independent checker of every frame
-// of every run.
+// Structural verifier: every rule a single RoCEv2 frame must obey by itself. The independent
+// checker of every frame of every run.
 //
 //   CheckOptions rules;  rules.pmtu = 4096;
 //   ViolationList bad = check_frame(frame, rules);
 //   if (!bad.empty()) report(describe(bad));          // "ICRC: got 0x..., expected 0x..."
 //
-// A frame that is not RoCEv2 (ARP, TCP) is only checked for its Ethernet length and tags; `bad.is_roce` tells.
+// A frame that is not RoCEv2 (ARP, TCP) is only checked for its Ethernet length and tags;
+// `bad.is_roce` tells.
 #pragma once
 
 #include <array>
@@ -20,29 +21,29 @@
 namespace rnic::roce {
 
 enum class Rule : uint8_t {
-  kFrameTooShort,     // below 60 bytes (without FCS)
-  kFrameTruncated,    // headers or IP length reach beyond the frame
-  kTrailingBytes,     // more behind the IP packet than the minimum frame needs
+  kFrameTooShort,   // below 60 bytes (without FCS)
+  kFrameTruncated,  // headers or IP length reach beyond the frame
+  kTrailingBytes,   // more behind the IP packet than the minimum frame needs
   kEthPadNotZero,
-  kVlanUnexpected,    // tag where none is allowed, or TCI other than required
-  kVlanTpid,          // tag types in an order no bridge makes
-  kIpHeader,          // version, IHL, fragment
+  kVlanUnexpected,  // tag where none is allowed, or TCI other than required
+  kVlanTpid,        // tag types in an order no bridge makes
+  kIpHeader,        // version, IHL, fragment
   kIpChecksum,
   kIpTtlZero,
   kIpLength,
   kUdpLength,
-  kUdpChecksumBad,    // non-zero and wrong
+  kUdpChecksumBad,  // non-zero and wrong
   kTver,
-  kReservedBits,      // BTH reserved bits not zero
-  kOpcode,            // unknown or reserved
-  kPadCount,          // not (-payload) mod 4
+  kReservedBits,  // BTH reserved bits not zero
+  kOpcode,        // unknown or reserved
+  kPadCount,      // not (-payload) mod 4
   kPadNotZero,
-  kPayloadLength,     // against the opcode's rule
-  kDmaLength,         // RETH length against the payload or the limit of 2^31
+  kPayloadLength,  // against the opcode's rule
+  kDmaLength,      // RETH length against the payload or the limit of 2^31
   kAtomicAlign,
-  kSyndrome,          // reserved AETH code
+  kSyndrome,  // reserved AETH code
   kCnpFields,
-  kSolicited,         // SE on a packet where it means nothing
+  kSolicited,  // SE on a packet where it means nothing
   kAckReqOnResponse,
   kIcrc,
   kFcs,
@@ -77,13 +78,13 @@ class ViolationList {
 };
 
 struct CheckOptions {
-  bool has_fcs = false;         // the last four bytes are the FCS: checked and taken off
-  bool padded_to_min = true;    // false for captures taken before padding
-  bool allow_trailer = false;   // bytes behind the iCRC are legal (INT)
+  bool has_fcs = false;        // the last four bytes are the FCS: checked and taken off
+  bool padded_to_min = true;   // false for captures taken before padding
+  bool allow_trailer = false;  // bytes behind the iCRC are legal (INT)
   bool allow_vlan = true;
   bool require_eth_pad_zero = true;
-  uint32_t pmtu = 0;            // 0: any of 256 .. 4096
-  int32_t vlan_tci = -1;        // >= 0: this one tag must be there
+  uint32_t pmtu = 0;      // 0: any of 256 .. 4096
+  int32_t vlan_tci = -1;  // >= 0: this one tag must be there
 };
 
 ViolationList check_frame(std::span<const uint8_t> frame, const CheckOptions& options = {});

@@ -70,12 +70,18 @@ std::string to_string(const IpAddr& ip) {
 
 const char* to_string(ParseStatus s) {
   switch (s) {
-    case ParseStatus::kOk: return "ok";
-    case ParseStatus::kNotRoce: return "not RoCEv2";
-    case ParseStatus::kTruncated: return "truncated";
-    case ParseStatus::kBadIpHeader: return "bad IP header";
-    case ParseStatus::kBadLength: return "bad length";
-    case ParseStatus::kUnknownOpcode: return "unknown opcode";
+    case ParseStatus::kOk:
+      return "ok";
+    case ParseStatus::kNotRoce:
+      return "not RoCEv2";
+    case ParseStatus::kTruncated:
+      return "truncated";
+    case ParseStatus::kBadIpHeader:
+      return "bad IP header";
+    case ParseStatus::kBadLength:
+      return "bad length";
+    case ParseStatus::kUnknownOpcode:
+      return "unknown opcode";
   }
   return "?";
 }
@@ -113,7 +119,8 @@ ParseStatus parse_frame(std::span<const uint8_t> f, FrameView& v) {
     v.ip_src = mapped(ip + 12);
     v.ip_dst = mapped(ip + 16);
     if (v.protocol != kProtoUdp) return ParseStatus::kNotRoce;
-    // An unreadable header that would carry UDP is reported, so that a checker can tell it from ARP.
+    // An unreadable header that would carry UDP is reported, so that a checker can tell it from
+    // ARP.
     if (ip[0] != 0x45 || (load_be16(ip + 6) & 0x3FFF) != 0) return ParseStatus::kBadIpHeader;
     udp = l3 + kIpv4;
   } else if (v.ethertype == kEtherIpv6) {

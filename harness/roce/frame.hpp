@@ -2,9 +2,9 @@
 // RoCEv2 frames: a parser by byte offset and a builder from a plain struct. Neither allocates.
 //
 //   FrameView v;
-//   if (parse_frame(bytes, v) == ParseStatus::kOk && v.opcode == kRcWriteOnly) use(v.va, v.payload());
+//   if (parse_frame(bytes, v) == ParseStatus::kOk && icrc_good(v)) use(v.opcode, v.payload());
 //   FrameSpec s;  s.opcode = kRcSendOnly;  s.dest_qp = 0x11;  s.psn = 0x10;
-//   size_t n = build_frame(s, payload, buffer);      // Ethernet header .. iCRC, padded to 60 bytes
+//   size_t n = build_frame(s, payload, buffer);  // Ethernet header .. iCRC, padded to 60 bytes
 //
 // A frame here is an Ethernet frame without preamble; without FCS unless stated.
 #pragma once
@@ -139,16 +139,17 @@ struct BuildOptions {
 
 // Bytes of the frame that build_frame() makes.
 size_t frame_size(const FrameSpec& spec, size_t payload, const BuildOptions& options = {});
-// Writes the frame; returns its length, or 0 when `out` is too small. An opcode without a table entry gets no
-// extended headers.
+// Writes the frame; returns its length, or 0 when `out` is too small. An opcode without a table
+// entry gets no extended headers.
 size_t build_frame(const FrameSpec& spec, std::span<const uint8_t> payload, std::span<uint8_t> out,
                    const BuildOptions& options = {});
 
-// After editing a frame: make its IPv4 header checksum, its iCRC (found from the IP length), or both right again.
+// After editing a frame: make its IPv4 header checksum, its iCRC (found from the IP length), or
+// both right again.
 void fix_ipv4_checksum(std::span<uint8_t> frame);
 void fix_icrc(std::span<uint8_t> frame);
-// Sets ECN to CE (11) and repairs the IPv4 header checksum, as a congested switch does; false when it is not IP or not
-// ECN capable. The iCRC stays valid.
+// Sets ECN to CE (11) and repairs the IPv4 header checksum, as a congested switch does; false when
+// it is not IP or not ECN capable. The iCRC stays valid.
 bool mark_congestion(std::span<uint8_t> frame);
 
 uint16_t ipv4_checksum(std::span<const uint8_t> header);

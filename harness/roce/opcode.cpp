@@ -29,8 +29,8 @@ struct Entry {
 
 enum Pos { kFirst, kMiddle, kLast, kOnly };
 
-constexpr Entry entry(Transport t, MsgKind kind, Pos pos, PayloadRule rule, unsigned ext, bool request,
-                      const char* name, const char* short_name) {
+constexpr Entry entry(Transport t, MsgKind kind, Pos pos, PayloadRule rule, unsigned ext,
+                      bool request, const char* name, const char* short_name) {
   Entry e;
   e.info.known = true;
   e.info.is_first = pos == kFirst || pos == kOnly;
@@ -55,10 +55,10 @@ constexpr std::array<Entry, 256> make_table() {
   constexpr auto ud = Transport::kUd;
 #define RC(op, kind, pos, rule, ext, req, text, brief) \
   t[op] = entry(rc, kind, pos, rule, ext, req, "Reliable Connection (RC) - " text, "RC_" brief)
-#define RC_UC(op, kind, pos, rule, ext, text, brief)        \
-  RC(op, kind, pos, rule, ext, true, text, brief);          \
-  t[0x20 + op] = entry(uc, kind, pos, rule, ext, true,      \
-                       "Unreliable Connection (UC) - " text, "UC_" brief)
+#define RC_UC(op, kind, pos, rule, ext, text, brief) \
+  RC(op, kind, pos, rule, ext, true, text, brief);   \
+  t[0x20 + op] =                                     \
+      entry(uc, kind, pos, rule, ext, true, "Unreliable Connection (UC) - " text, "UC_" brief)
   RC_UC(0x00, K::kSend, kFirst, kPmtu, kExtNone, "SEND First", "SEND_FIRST");
   RC_UC(0x01, K::kSend, kMiddle, kPmtu, kExtNone, "SEND Middle", "SEND_MIDDLE");
   RC_UC(0x02, K::kSend, kLast, kOneToPmtu, kExtNone, "SEND Last", "SEND_LAST");
@@ -72,8 +72,8 @@ constexpr std::array<Entry, 256> make_table() {
   RC_UC(0x09, K::kWriteImm, kLast, kOneToPmtu, kExtImm, "RDMA WRITE Last with Immediate",
         "WRITE_LAST_IMM");
   RC_UC(0x0A, K::kWrite, kOnly, kZeroToPmtu, kExtReth, "RDMA WRITE Only", "WRITE_ONLY");
-  RC_UC(0x0B, K::kWriteImm, kOnly, kZeroToPmtu, kExtReth | kExtImm, "RDMA WRITE Only with Immediate",
-        "WRITE_ONLY_IMM");
+  RC_UC(0x0B, K::kWriteImm, kOnly, kZeroToPmtu, kExtReth | kExtImm,
+        "RDMA WRITE Only with Immediate", "WRITE_ONLY_IMM");
   RC(0x0C, K::kReadRequest, kOnly, kNone, kExtReth, true, "RDMA READ Request", "READ_REQUEST");
   RC(0x0D, K::kReadResponse, kFirst, kPmtu, kExtAeth, false, "RDMA READ response First",
      "READ_RESP_FIRST");
@@ -138,19 +138,51 @@ Segment message_segment(MsgKind kind, uint64_t length, uint32_t pmtu, uint32_t i
   };
   bool carries = true;
   switch (kind) {
-    case MsgKind::kSend: s.opcode = pick(0x00, 0x01, 0x02, 0x04); break;
-    case MsgKind::kSendImm: s.opcode = pick(0x00, 0x01, 0x03, 0x05); break;
-    case MsgKind::kSendInv: s.opcode = pick(0x00, 0x01, 0x16, 0x17); break;
-    case MsgKind::kWrite: s.opcode = pick(0x06, 0x07, 0x08, 0x0A); break;
-    case MsgKind::kWriteImm: s.opcode = pick(0x06, 0x07, 0x09, 0x0B); break;
-    case MsgKind::kReadResponse: s.opcode = pick(0x0D, 0x0E, 0x0F, 0x10); break;
-    case MsgKind::kReadRequest: s.opcode = 0x0C; carries = false; break;
-    case MsgKind::kAck: s.opcode = 0x11; carries = false; break;
-    case MsgKind::kAtomicAck: s.opcode = 0x12; carries = false; break;
-    case MsgKind::kCompareSwap: s.opcode = 0x13; carries = false; break;
-    case MsgKind::kFetchAdd: s.opcode = 0x14; carries = false; break;
-    case MsgKind::kCnp: s.opcode = 0x81; carries = false; break;
-    case MsgKind::kNone: carries = false; break;
+    case MsgKind::kSend:
+      s.opcode = pick(0x00, 0x01, 0x02, 0x04);
+      break;
+    case MsgKind::kSendImm:
+      s.opcode = pick(0x00, 0x01, 0x03, 0x05);
+      break;
+    case MsgKind::kSendInv:
+      s.opcode = pick(0x00, 0x01, 0x16, 0x17);
+      break;
+    case MsgKind::kWrite:
+      s.opcode = pick(0x06, 0x07, 0x08, 0x0A);
+      break;
+    case MsgKind::kWriteImm:
+      s.opcode = pick(0x06, 0x07, 0x09, 0x0B);
+      break;
+    case MsgKind::kReadResponse:
+      s.opcode = pick(0x0D, 0x0E, 0x0F, 0x10);
+      break;
+    case MsgKind::kReadRequest:
+      s.opcode = 0x0C;
+      carries = false;
+      break;
+    case MsgKind::kAck:
+      s.opcode = 0x11;
+      carries = false;
+      break;
+    case MsgKind::kAtomicAck:
+      s.opcode = 0x12;
+      carries = false;
+      break;
+    case MsgKind::kCompareSwap:
+      s.opcode = 0x13;
+      carries = false;
+      break;
+    case MsgKind::kFetchAdd:
+      s.opcode = 0x14;
+      carries = false;
+      break;
+    case MsgKind::kCnp:
+      s.opcode = 0x81;
+      carries = false;
+      break;
+    case MsgKind::kNone:
+      carries = false;
+      break;
   }
   if (transport == Transport::kUc) s.opcode = static_cast<uint8_t>(s.opcode + 0x20);
   if (transport == Transport::kUd) s.opcode = static_cast<uint8_t>(s.opcode + 0x60);

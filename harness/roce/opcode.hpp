@@ -3,7 +3,7 @@
 //
 //   const OpcodeInfo& i = opcode_info(0x0A);     // RC WRITE_ONLY
 //   i.ext == kExtReth && i.is_first && i.is_last;
-//   opcode_name(0x0A);                           // "Reliable Connection (RC) - RDMA WRITE Only", as tshark says
+//   opcode_name(0x0A);        // "Reliable Connection (RC) - RDMA WRITE Only", as tshark says
 #pragma once
 
 #include <cstddef>
@@ -74,8 +74,8 @@ enum ExtFlags : uint16_t {
 };
 
 enum class PayloadRule : uint8_t {
-  kNone,      // no payload
-  kPmtu,      // exactly the path MTU
+  kNone,  // no payload
+  kPmtu,  // exactly the path MTU
   kOneToPmtu,
   kZeroToPmtu,
 };

@@ -3,7 +3,7 @@
 //
 //   psn_diff(0x000000, 0xFFFFFF);      // +1: the numbers wrap
 //   message_psns(5000, 1024);          // 5 packets (a zero-length message has 1)
-//   auto s = message_segment(MsgKind::kWrite, 5000, 1024, 4);   // RC_WRITE_LAST, offset 4096, 904 B
+//   auto s = message_segment(MsgKind::kWrite, 5000, 1024, 4);  // WRITE_LAST, offset 4096, 904 B
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ struct Segment {
   uint32_t length = 0;  // payload bytes of this packet (0 for a READ request, an ACK, an ATOMIC)
 };
 
-// Packet `index` (0 .. count - 1) of a message of `length` bytes. A READ request, an ACK and an ATOMIC have one packet
-// on the wire whatever their length; kReadResponse cuts like a WRITE.
+// Packet `index` (0 .. count - 1) of a message of `length` bytes. A READ request, an ACK and an
+// ATOMIC have one packet on the wire whatever their length; kReadResponse cuts like a WRITE.
 Segment message_segment(MsgKind kind, uint64_t length, uint32_t pmtu, uint32_t index,
                         Transport transport = Transport::kRc);
 // Packets on the wire of a message of that kind (1 for a READ request).

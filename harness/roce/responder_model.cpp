@@ -18,7 +18,9 @@ bool pkeys_match(uint16_t a, uint16_t b) {
   return ((a ^ b) & 0x7FFF) == 0 && ((a | b) & kFullMember) != 0;
 }
 
-bool is_send(MsgKind k) { return k == MsgKind::kSend || k == MsgKind::kSendImm || k == MsgKind::kSendInv; }
+bool is_send(MsgKind k) {
+  return k == MsgKind::kSend || k == MsgKind::kSendImm || k == MsgKind::kSendInv;
+}
 bool is_write(MsgKind k) { return k == MsgKind::kWrite || k == MsgKind::kWriteImm; }
 bool is_atomic(MsgKind k) { return k == MsgKind::kCompareSwap || k == MsgKind::kFetchAdd; }
 
@@ -26,23 +28,40 @@ bool is_atomic(MsgKind k) { return k == MsgKind::kCompareSwap || k == MsgKind::k
 
 const char* to_string(RxVerdict v) {
   switch (v) {
-    case RxVerdict::kExecuted: return "executed";
-    case RxVerdict::kDuplicate: return "duplicate";
-    case RxVerdict::kNakSequence: return "NAK sequence error";
-    case RxVerdict::kGapDiscarded: return "discarded after NAK";
-    case RxVerdict::kRnr: return "receiver not ready";
-    case RxVerdict::kNakFatal: return "fatal NAK";
-    case RxVerdict::kNotRequest: return "not a request";
-    case RxVerdict::kDropNotRoce: return "dropped: not RoCEv2";
-    case RxVerdict::kDropMalformed: return "dropped: malformed";
-    case RxVerdict::kDropIcrc: return "dropped: iCRC";
-    case RxVerdict::kDropVersion: return "dropped: BTH version";
-    case RxVerdict::kDropQp: return "dropped: unknown QP";
-    case RxVerdict::kDropTransport: return "dropped: not RC";
-    case RxVerdict::kDropState: return "dropped: QP state";
-    case RxVerdict::kDropAddress: return "dropped: address";
-    case RxVerdict::kDropPkey: return "dropped: P_Key";
-    case RxVerdict::kDropDuplicate: return "dropped: duplicate";
+    case RxVerdict::kExecuted:
+      return "executed";
+    case RxVerdict::kDuplicate:
+      return "duplicate";
+    case RxVerdict::kNakSequence:
+      return "NAK sequence error";
+    case RxVerdict::kGapDiscarded:
+      return "discarded after NAK";
+    case RxVerdict::kRnr:
+      return "receiver not ready";
+    case RxVerdict::kNakFatal:
+      return "fatal NAK";
+    case RxVerdict::kNotRequest:
+      return "not a request";
+    case RxVerdict::kDropNotRoce:
+      return "dropped: not RoCEv2";
+    case RxVerdict::kDropMalformed:
+      return "dropped: malformed";
+    case RxVerdict::kDropIcrc:
+      return "dropped: iCRC";
+    case RxVerdict::kDropVersion:
+      return "dropped: BTH version";
+    case RxVerdict::kDropQp:
+      return "dropped: unknown QP";
+    case RxVerdict::kDropTransport:
+      return "dropped: not RC";
+    case RxVerdict::kDropState:
+      return "dropped: QP state";
+    case RxVerdict::kDropAddress:
+      return "dropped: address";
+    case RxVerdict::kDropPkey:
+      return "dropped: P_Key";
+    case RxVerdict::kDropDuplicate:
+      return "dropped: duplicate";
   }
   return "?";
 }
@@ -55,7 +74,8 @@ ResponderPolicy soft_roce_policy() {
   return p;
 }
 
-const MemoryRegion* RegionTable::check(uint32_t rkey, uint32_t pd, uint32_t access, uint64_t va, uint64_t length) const {
+const MemoryRegion* RegionTable::check(uint32_t rkey, uint32_t pd, uint32_t access, uint64_t va,
+                                       uint64_t length) const {
   for (const MemoryRegion& r : regions_) {
     if (r.rkey != rkey) continue;
     if (!r.valid || r.pd != pd || (r.access & access) != access) return nullptr;
@@ -122,7 +142,8 @@ RxVerdict ResponderModel::receive(std::span<const uint8_t> frame) {
   if (status == ParseStatus::kNotRoce) {
     result = RxVerdict::kDropNotRoce;
   } else if (status != ParseStatus::kOk && status != ParseStatus::kUnknownOpcode) {
-    // A packet whose headers do not fit its length has no iCRC to speak of, except a short extended header.
+    // A packet whose headers do not fit its length has no iCRC to speak of, except a short extended
+    // header.
     result = RxVerdict::kDropMalformed;
   } else {
     result = classify(v);
@@ -138,7 +159,8 @@ RxVerdict ResponderModel::classify(const FrameView& v) {
   const OpcodeInfo& info = v.info();
   if (info.kind == MsgKind::kCnp) return RxVerdict::kNotRequest;
   if ((v.opcode >> 5) != 0) return RxVerdict::kDropTransport;
-  if (state_ == QpState::kReset || state_ == QpState::kInit || state_ == QpState::kErr) return RxVerdict::kDropState;
+  if (state_ == QpState::kReset || state_ == QpState::kInit || state_ == QpState::kErr)
+    return RxVerdict::kDropState;
   if (config_.local_ip && v.ip_dst != *config_.local_ip) return RxVerdict::kDropAddress;
   if (config_.peer_ip && v.ip_src != *config_.peer_ip) return RxVerdict::kDropAddress;
   if (!pkeys_match(v.pkey, config_.pkey)) return RxVerdict::kDropPkey;
@@ -147,7 +169,8 @@ RxVerdict ResponderModel::classify(const FrameView& v) {
   if (ahead > 0) {
     if (nak_sent_) return RxVerdict::kGapDiscarded;
     nak_sent_ = true;
-    responses_.push_back({.psn = epsn_, .syndrome = make_syndrome(AethKind::kNak, kNakSequence), .msn = msn_});
+    responses_.push_back(
+        {.psn = epsn_, .syndrome = make_syndrome(AethKind::kNak, kNakSequence), .msn = msn_});
     return RxVerdict::kNakSequence;
   }
   if (ahead < 0) return duplicate(v);
@@ -167,12 +190,15 @@ RxVerdict ResponderModel::execute(const FrameView& v) {
   }
   // Access enabled on this QP
   if (is_write(info.kind) && !(config_.access & kRemoteWrite)) return fatal(kNakInvalidRequest);
-  if (info.kind == MsgKind::kReadRequest && !(config_.access & kRemoteRead)) return fatal(kNakInvalidRequest);
+  if (info.kind == MsgKind::kReadRequest && !(config_.access & kRemoteRead))
+    return fatal(kNakInvalidRequest);
   if (is_atomic(info.kind) && !(config_.access & kRemoteAtomic)) return fatal(kNakInvalidRequest);
   // Resources
-  const bool takes_receive = (is_send(info.kind) && info.is_first) || info.kind == MsgKind::kWriteImm;
+  const bool takes_receive =
+      (is_send(info.kind) && info.is_first) || info.kind == MsgKind::kWriteImm;
   if (takes_receive && recv_queue_.empty()) return rnr();
-  if ((info.kind == MsgKind::kReadRequest || is_atomic(info.kind)) && config_.max_dest_rd_atomic == 0) {
+  if ((info.kind == MsgKind::kReadRequest || is_atomic(info.kind)) &&
+      config_.max_dest_rd_atomic == 0) {
     return fatal(kNakInvalidRequest);
   }
   // Length
@@ -267,7 +293,8 @@ RxVerdict ResponderModel::execute_write(const FrameView& v) {
     write_length_ = v.dma_len;
     write_left_ = v.dma_len;
   }
-  // The first packet is checked for the whole length, later ones for what is left: the region may have gone.
+  // The first packet is checked for the whole length, later ones for what is left: the region may
+  // have gone.
   const MemoryRegion* region = nullptr;
   if (write_length_ != 0) {
     region = regions_.check(write_rkey_, config_.pd, kRemoteWrite, write_va_, write_left_);
@@ -316,15 +343,18 @@ RxVerdict ResponderModel::execute_read(const FrameView& v) {
   return RxVerdict::kExecuted;
 }
 
-void ResponderModel::respond_read(const MemoryRegion* region, uint64_t va, uint32_t length, uint32_t psn, uint32_t total,
-                                  uint32_t skip) {
+void ResponderModel::respond_read(const MemoryRegion* region, uint64_t va, uint32_t length,
+                                  uint32_t psn, uint32_t total, uint32_t skip) {
   // `skip` of `total` packets belong to an earlier answer: it only chooses the opcodes.
   const uint32_t count = message_psns(length, config_.pmtu);
   for (uint32_t i = 0; i < count; ++i) {
     ResponsePacket r;
     const uint32_t at = skip + i;
     const bool first = at == 0, last = at + 1 == total;
-    r.opcode = first && last ? kRcReadRespOnly : first ? kRcReadRespFirst : last ? kRcReadRespLast : kRcReadRespMiddle;
+    r.opcode = first && last ? kRcReadRespOnly
+               : first       ? kRcReadRespFirst
+               : last        ? kRcReadRespLast
+                             : kRcReadRespMiddle;
     r.psn = psn_add(psn, i);
     r.syndrome = config_.policy.ack_syndrome;
     r.msn = msn_;
@@ -387,7 +417,8 @@ RxVerdict ResponderModel::duplicate(const FrameView& v) {
     }
     // A READ must be the original or a tail of it that starts at a packet.
     const uint64_t done = uint64_t{static_cast<uint32_t>(into)} * config_.pmtu;
-    if (v.va != s->va + done || v.dma_len + done != s->length || v.rkey != s->rkey) return RxVerdict::kDropDuplicate;
+    if (v.va != s->va + done || v.dma_len + done != s->length || v.rkey != s->rkey)
+      return RxVerdict::kDropDuplicate;
     const MemoryRegion* region = nullptr;
     if (v.dma_len != 0) {
       region = regions_.check(v.rkey, config_.pd, kRemoteRead, v.va, v.dma_len);
@@ -402,15 +433,17 @@ RxVerdict ResponderModel::duplicate(const FrameView& v) {
 }
 
 RxVerdict ResponderModel::fatal(NakCode code) {
-  responses_.push_back({.psn = epsn_, .syndrome = make_syndrome(AethKind::kNak, code), .msn = msn_});
+  responses_.push_back(
+      {.psn = epsn_, .syndrome = make_syndrome(AethKind::kNak, code), .msn = msn_});
   set_state(QpState::kErr);
   return RxVerdict::kNakFatal;
 }
 
 RxVerdict ResponderModel::rnr() {
   nak_sent_ = !config_.policy.nak_gap_after_rnr;
-  responses_.push_back(
-      {.psn = epsn_, .syndrome = make_syndrome(AethKind::kRnrNak, config_.min_rnr_timer), .msn = msn_});
+  responses_.push_back({.psn = epsn_,
+                        .syndrome = make_syndrome(AethKind::kRnrNak, config_.min_rnr_timer),
+                        .msn = msn_});
   return RxVerdict::kRnr;
 }
 
@@ -418,7 +451,8 @@ void ResponderModel::acknowledge(uint32_t psn) {
   responses_.push_back({.psn = psn, .syndrome = config_.policy.ack_syndrome, .msn = msn_});
 }
 
-void ResponderModel::complete(WcStatus status, MsgKind kind, uint32_t byte_len, const FrameView& v) {
+void ResponderModel::complete(WcStatus status, MsgKind kind, uint32_t byte_len,
+                              const FrameView& v) {
   RecvCompletion c;
   c.wr_id = recv_queue_.front().wr_id;
   c.status = status;
@@ -490,7 +524,8 @@ std::string AckEffect::difference(const AckEffect& other) const {
       return std::string(t);
     };
     if (i < naks.size() && i < other.naks.size() && naks[i] == other.naks[i]) continue;
-    std::snprintf(b, sizeof b, "NAK %zu: %s, expected %s", i, show(naks).c_str(), show(other.naks).c_str());
+    std::snprintf(b, sizeof b, "NAK %zu: %s, expected %s", i, show(naks).c_str(),
+                  show(other.naks).c_str());
     return b;
   }
   return "";

@@ -6,8 +6,9 @@
 //   qp.post_recv({.wr_id = 1, .segments = {recv}});   qp.receive(frame);
 //   use(qp.responses());  use(qp.completions());  qp.clear_outputs();
 //
-// Sends and writes memory at once: it has no time. Every rule a responder may choose is a switch in ResponderPolicy.
-// It answers every packet that asks; `AckEffect` compares with a responder that coalesces.
+// Sends and writes memory at once: it has no time. Every rule a responder may choose is a switch in
+// ResponderPolicy. It answers every packet that asks; `AckEffect` compares with a responder that
+// coalesces.
 #pragma once
 
 #include <array>
@@ -46,7 +47,8 @@ class RegionTable {
  public:
   void add(const MemoryRegion& region) { regions_.push_back(region); }
   // The region when key, PD, permission and bounds are right, otherwise nullptr.
-  const MemoryRegion* check(uint32_t rkey, uint32_t pd, uint32_t access, uint64_t va, uint64_t length) const;
+  const MemoryRegion* check(uint32_t rkey, uint32_t pd, uint32_t access, uint64_t va,
+                            uint64_t length) const;
   // False when the key is unknown or its region cannot be invalidated.
   bool invalidate(uint32_t rkey, uint32_t pd);
 
@@ -57,7 +59,8 @@ class RegionTable {
 struct RecvRequest {
   uint64_t wr_id = 0;
   std::vector<std::span<uint8_t>> segments{};
-  bool local_fault = false;  // malformed, or its own memory is not allowed: remote operational error
+  // Malformed, or its own memory is not allowed: remote operational error.
+  bool local_fault = false;
 };
 
 enum class WcStatus : uint8_t {
@@ -91,10 +94,14 @@ struct ResponsePacket {
 // What the rules leave open.
 struct ResponderPolicy {
   uint8_t ack_syndrome = kSyndromeAckNoCredit;
-  bool ack_every_duplicate = true;       // false: only when it asks
-  bool resume_read_in_middle = false;    // a repeated READ tail answers with the opcodes of the original position
-  bool nak_gap_after_rnr = false;        // false: the packets behind one that got an RNR NAK are discarded silently
-  bool ack_failed_invalidate = false;    // SEND with a key that cannot be invalidated: ACK, then ERR; else NAK 0x63
+  // Acknowledge every duplicate SEND or WRITE packet, or only one that asks.
+  bool ack_every_duplicate = true;
+  // A repeated READ tail is answered with the opcodes of the original position.
+  bool resume_read_in_middle = false;
+  // Packets behind one that got an RNR NAK get a sequence NAK, instead of silence.
+  bool nak_gap_after_rnr = false;
+  // A SEND whose key cannot be invalidated gets an ACK before ERR, instead of NAK 0x63.
+  bool ack_failed_invalidate = false;
 };
 // What Linux Soft-RoCE does.
 ResponderPolicy soft_roce_policy();
@@ -118,12 +125,12 @@ struct ResponderConfig {
 // What became of one received frame.
 enum class RxVerdict : uint8_t {
   kExecuted,
-  kDuplicate,      // answered again
-  kNakSequence,    // a gap, reported
-  kGapDiscarded,   // a gap that was reported before
+  kDuplicate,     // answered again
+  kNakSequence,   // a gap, reported
+  kGapDiscarded,  // a gap that was reported before
   kRnr,
-  kNakFatal,       // NAK, QP to ERR
-  kNotRequest,     // response or CNP: not the responder's
+  kNakFatal,    // NAK, QP to ERR
+  kNotRequest,  // response or CNP: not the responder's
   kDropNotRoce,
   kDropMalformed,
   kDropIcrc,
@@ -184,8 +191,8 @@ class ResponderModel {
   void finish_message(const FrameView& v);
   void complete(WcStatus status, MsgKind kind, uint32_t byte_len, const FrameView& v);
   void flush();
-  void respond_read(const MemoryRegion* region, uint64_t va, uint32_t length, uint32_t psn, uint32_t total,
-                    uint32_t skip);
+  void respond_read(const MemoryRegion* region, uint64_t va, uint32_t length, uint32_t psn,
+                    uint32_t total, uint32_t skip);
   void save(const Saved& s);
 
   ResponderConfig config_;

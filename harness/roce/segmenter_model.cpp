@@ -12,8 +12,8 @@ SegmenterModel::SegmenterModel(const SegmenterConfig& config)
 }
 
 void SegmenterModel::expand(const WorkRequest& wr, std::vector<ExpectedPacket>& out) {
-  const bool send = wr.kind == MsgKind::kSend || wr.kind == MsgKind::kSendImm ||
-                    wr.kind == MsgKind::kSendInv;
+  const bool send =
+      wr.kind == MsgKind::kSend || wr.kind == MsgKind::kSendImm || wr.kind == MsgKind::kSendInv;
   const bool write = wr.kind == MsgKind::kWrite || wr.kind == MsgKind::kWriteImm;
   const bool read = wr.kind == MsgKind::kReadRequest;
   const bool atomic = wr.kind == MsgKind::kCompareSwap || wr.kind == MsgKind::kFetchAdd;
@@ -34,8 +34,10 @@ void SegmenterModel::expand(const WorkRequest& wr, std::vector<ExpectedPacket>& 
     p.pad = s.pad;
     p.message_offset = s.offset;
     p.payload_len = s.length;
-    // READ and ATOMIC are answered whether or not they ask for it; the facts ask the requester to set it.
-    p.ack_req = config_.transport == Transport::kRc && s.last && (wr.ack_required || read || atomic);
+    // READ and ATOMIC are answered whether or not they ask for it; the facts ask the requester to
+    // set it.
+    p.ack_req =
+        config_.transport == Transport::kRc && s.last && (wr.ack_required || read || atomic);
     p.solicited = wr.solicited && s.last && (send || wr.kind == MsgKind::kWriteImm);
     if (info.ext & kExtReth) {
       p.va = wr.remote_va;

@@ -16,7 +16,8 @@
 
 namespace rnic::roce {
 
-// One work request. `kind`: SEND, SEND_IMM, SEND_INV, WRITE, WRITE_IMM, READ_REQUEST, COMPARE_SWAP, FETCH_ADD.
+// One work request. `kind`: SEND, SEND_IMM, SEND_INV, WRITE, WRITE_IMM, READ_REQUEST, COMPARE_SWAP,
+// FETCH_ADD.
 struct WorkRequest {
   MsgKind kind = MsgKind::kWrite;
   uint32_t length = 0;  // message bytes; ignored for atomics
@@ -57,8 +58,8 @@ struct SegmenterConfig {
 class SegmenterModel {
  public:
   explicit SegmenterModel(const SegmenterConfig& config);
-  // Appends the packets of `wr` to `out` and advances the PSN. Throws std::invalid_argument for a request the transport
-  // cannot carry or a message above 2^31 bytes.
+  // Appends the packets of `wr` to `out` and advances the PSN. Throws std::invalid_argument for a
+  // request the transport cannot carry or a message above 2^31 bytes.
   void expand(const WorkRequest& wr, std::vector<ExpectedPacket>& out);
   uint32_t next_psn() const { return psn_; }
   uint32_t messages() const { return messages_; }
@@ -72,7 +73,8 @@ class SegmenterModel {
   uint32_t messages_ = 0;
 };
 
-// Difference between a packet and a received frame in every field the packet fixes; empty when there is none.
+// Difference between a packet and a received frame in every field the packet fixes; empty when
+// there is none.
 std::string mismatch(const ExpectedPacket& want, const FrameView& got);
 // The frame that carries the packet; addresses and MACs come from `base`.
 FrameSpec to_frame_spec(const ExpectedPacket& packet, const FrameSpec& base);

@@ -50,7 +50,9 @@ std::optional<std::string> without_separators(const std::string& s) {
       out += s[i];
       continue;
     }
-    const auto alnum = [&](size_t k) { return k < s.size() && std::isxdigit(static_cast<unsigned char>(s[k])); };
+    const auto alnum = [&](size_t k) {
+      return k < s.size() && std::isxdigit(static_cast<unsigned char>(s[k]));
+    };
     if (i == 0 || !alnum(i - 1) || !alnum(i + 1)) return std::nullopt;
   }
   return out;
@@ -59,7 +61,8 @@ std::optional<std::string> without_separators(const std::string& s) {
 std::optional<uint64_t> parse_unsigned(const std::string& text) {
   const auto clean = without_separators(text);
   if (!clean || clean->empty()) return std::nullopt;
-  const bool hex = clean->size() > 2 && (*clean)[0] == '0' && ((*clean)[1] == 'x' || (*clean)[1] == 'X');
+  const bool hex =
+      clean->size() > 2 && (*clean)[0] == '0' && ((*clean)[1] == 'x' || (*clean)[1] == 'X');
   const std::string digits = hex ? clean->substr(2) : *clean;
   u128 v = 0;
   for (char c : digits) {
@@ -83,8 +86,8 @@ struct Unit {
 };
 
 // "1.5 us" exactly, as a whole number of the base unit.
-std::optional<uint64_t> parse_quantity(const std::string& text, const std::vector<Unit>& units, bool unit_optional,
-                                       const char* base, std::string& why) {
+std::optional<uint64_t> parse_quantity(const std::string& text, const std::vector<Unit>& units,
+                                       bool unit_optional, const char* base, std::string& why) {
   size_t at = 0;
   u128 mantissa = 0;
   uint64_t scale = 1;
@@ -158,18 +161,20 @@ std::string show(uint64_t v, const std::vector<Unit>& units) {
   return std::to_string(v / best->factor) + " " + best->name;
 }
 
-std::string range_text(uint64_t min, uint64_t max, uint64_t lowest, const std::function<std::string(uint64_t)>& show) {
+std::string range_text(uint64_t min, uint64_t max, uint64_t lowest,
+                       const std::function<std::string(uint64_t)>& show) {
   if (min > lowest && max != kMaxU64) return ", " + show(min) + " .. " + show(max);
   if (min > lowest) return ", at least " + show(min);
   if (max != kMaxU64) return ", at most " + show(max);
   return "";
 }
 
-Value<uint64_t> quantity(std::vector<Unit> units, bool unit_optional, const char* base, const std::string& what,
-                         uint64_t min, uint64_t max) {
+Value<uint64_t> quantity(std::vector<Unit> units, bool unit_optional, const char* base,
+                         const std::string& what, uint64_t min, uint64_t max) {
   Value<uint64_t> v;
   v.expected = what + range_text(min, max, 0, [&](uint64_t x) { return show(x, units); });
-  v.parse = [units, unit_optional, base, min, max](const std::string& s, std::string& why) -> std::optional<uint64_t> {
+  v.parse = [units, unit_optional, base, min, max](const std::string& s,
+                                                   std::string& why) -> std::optional<uint64_t> {
     const auto x = parse_quantity(s, units, unit_optional, base, why);
     if (!x || (*x >= min && *x <= max)) return x;
     why = "out of range";
@@ -217,7 +222,8 @@ std::string join(const std::vector<std::string>& words) {
 
 Value<uint64_t> unsigned_integer(uint64_t min, uint64_t max) {
   Value<uint64_t> v;
-  v.expected = "a whole number" + range_text(min, max, 0, [](uint64_t x) { return std::to_string(x); });
+  v.expected =
+      "a whole number" + range_text(min, max, 0, [](uint64_t x) { return std::to_string(x); });
   v.parse = [min, max](const std::string& s, std::string&) -> std::optional<uint64_t> {
     const auto x = parse_unsigned(s);
     return x && *x >= min && *x <= max ? x : std::nullopt;
@@ -245,7 +251,8 @@ Value<int64_t> signed_integer(int64_t min, int64_t max) {
 
 Value<uint64_t> power_of_two(uint64_t min, uint64_t max) {
   Value<uint64_t> v = unsigned_integer(min, max);
-  v.expected = "a power of two" + range_text(min, max, 1, [](uint64_t x) { return std::to_string(x); });
+  v.expected =
+      "a power of two" + range_text(min, max, 1, [](uint64_t x) { return std::to_string(x); });
   v.parse = [inner = v.parse](const std::string& s, std::string& why) -> std::optional<uint64_t> {
     const auto x = inner(s, why);
     return x && *x != 0 && (*x & (*x - 1)) == 0 ? x : std::nullopt;
@@ -308,23 +315,33 @@ Value<std::string> text() {
 }
 
 Value<uint64_t> duration(uint64_t min, uint64_t max) {
-  return quantity({{"ps", 1}, {"ns", 1000}, {"us", 1'000'000}, {"ms", 1'000'000'000}, {"s", 1'000'000'000'000}}, false,
-                  "picoseconds", "a time such as '200 ns' (ps, ns, us, ms, s)", min, max);
+  return quantity(
+      {{"ps", 1}, {"ns", 1000}, {"us", 1'000'000}, {"ms", 1'000'000'000}, {"s", 1'000'000'000'000}},
+      false, "picoseconds", "a time such as '200 ns' (ps, ns, us, ms, s)", min, max);
 }
 
 Value<uint64_t> bit_rate(uint64_t min, uint64_t max) {
-  return quantity({{"b/s", 1}, {"kb/s", 1000}, {"Mb/s", 1'000'000}, {"Gb/s", 1'000'000'000}, {"Tb/s", 1'000'000'000'000}},
-                  false, "bits per second", "a rate such as '400 Gb/s' (b/s, kb/s, Mb/s, Gb/s, Tb/s)", min, max);
+  return quantity({{"b/s", 1},
+                   {"kb/s", 1000},
+                   {"Mb/s", 1'000'000},
+                   {"Gb/s", 1'000'000'000},
+                   {"Tb/s", 1'000'000'000'000}},
+                  false, "bits per second",
+                  "a rate such as '400 Gb/s' (b/s, kb/s, Mb/s, Gb/s, Tb/s)", min, max);
 }
 
 Value<uint64_t> frequency(uint64_t min, uint64_t max) {
-  return quantity({{"Hz", 1}, {"kHz", 1000}, {"MHz", 1'000'000}, {"GHz", 1'000'000'000}}, false, "hertz",
-                  "a frequency such as '500 MHz' (Hz, kHz, MHz, GHz)", min, max);
+  return quantity({{"Hz", 1}, {"kHz", 1000}, {"MHz", 1'000'000}, {"GHz", 1'000'000'000}}, false,
+                  "hertz", "a frequency such as '500 MHz' (Hz, kHz, MHz, GHz)", min, max);
 }
 
 Value<uint64_t> bytes(uint64_t min, uint64_t max) {
-  return quantity({{"B", 1}, {"KiB", 1ull << 10}, {"MiB", 1ull << 20}, {"GiB", 1ull << 30}, {"TiB", 1ull << 40}}, true,
-                  "bytes", "a size such as '4 KiB' (B, KiB, MiB, GiB, TiB)", min, max);
+  return quantity({{"B", 1},
+                   {"KiB", 1ull << 10},
+                   {"MiB", 1ull << 20},
+                   {"GiB", 1ull << 30},
+                   {"TiB", 1ull << 40}},
+                  true, "bytes", "a size such as '4 KiB' (B, KiB, MiB, GiB, TiB)", min, max);
 }
 
 Value<std::array<uint8_t, 6>> mac_address() {
@@ -334,7 +351,9 @@ Value<std::array<uint8_t, 6>> mac_address() {
     std::array<uint8_t, 6> mac{};
     if (s.size() != 17) return std::nullopt;
     for (size_t i = 0; i < 6; ++i) {
-      const auto hex = [&](size_t k) { return std::isxdigit(static_cast<unsigned char>(s[k])) != 0; };
+      const auto hex = [&](size_t k) {
+        return std::isxdigit(static_cast<unsigned char>(s[k])) != 0;
+      };
       if (!hex(3 * i) || !hex(3 * i + 1) || (i < 5 && s[3 * i + 2] != ':')) return std::nullopt;
       mac[i] = static_cast<uint8_t>(std::strtoul(s.substr(3 * i, 2).c_str(), nullptr, 16));
     }
@@ -371,7 +390,8 @@ Document Document::parse(const std::string& text, const std::string& name) {
 
 Document Document::load(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw ScenarioError({{path, 0, 0, "", std::string("cannot open: ") + std::strerror(errno)}});
+  if (!in)
+    throw ScenarioError({{path, 0, 0, "", std::string("cannot open: ") + std::strerror(errno)}});
   std::ostringstream text;
   text << in.rdbuf();
   if (in.bad()) throw ScenarioError({{path, 0, 0, "", "cannot read"}});
@@ -379,7 +399,9 @@ Document Document::load(const std::string& path) {
 }
 
 void Document::set(const std::string& path, const std::string& value) {
-  const auto bad = [&](const std::string& text) { return ScenarioError({{name_, 0, 0, path, text}}); };
+  const auto bad = [&](const std::string& text) {
+    return ScenarioError({{name_, 0, 0, path, text}});
+  };
   YAML::Node parsed;
   try {
     parsed = YAML::Load(value);
@@ -439,7 +461,8 @@ void Document::error(const YAML::Node& at, const std::string& key, const std::st
 }
 
 void Document::check() {
-  if (open_readers_ != 0) throw std::logic_error("scenario: check() before the readers are finished");
+  if (open_readers_ != 0)
+    throw std::logic_error("scenario: check() before the readers are finished");
   if (errors_.empty()) return;
   std::stable_sort(errors_.begin(), errors_.end(), [](const Error& a, const Error& b) {
     return std::pair(a.line, a.column) < std::pair(b.line, b.column);
@@ -458,7 +481,9 @@ Reader::Reader(Document& doc, YAML::Node node, std::string path)
 void Reader::index() {
   if (!node_.IsDefined() || node_.IsNull()) return;  // an empty mapping
   if (!node_.IsMap()) {
-    doc_.error(node_, path_, std::string("got a ") + (node_.IsSequence() ? "list" : "plain value") + ", expected a mapping");
+    doc_.error(node_, path_,
+               std::string("got a ") + (node_.IsSequence() ? "list" : "plain value") +
+                   ", expected a mapping");
     return;
   }
   for (const auto& pair : node_) {
@@ -467,8 +492,8 @@ void Reader::index() {
       continue;
     }
     Entry e{pair.first.Scalar(), pair.first, pair.second, false};
-    const bool twice =
-        std::any_of(entries_.begin(), entries_.end(), [&](const Entry& x) { return x.key == e.key; });
+    const bool twice = std::any_of(entries_.begin(), entries_.end(),
+                                   [&](const Entry& x) { return x.key == e.key; });
     if (twice) {
       doc_.error(e.key_node, this->path(e.key), "given twice");
       continue;
@@ -478,7 +503,8 @@ void Reader::index() {
 }
 
 bool Reader::has(const std::string& key) const {
-  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.key == key; });
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [&](const Entry& e) { return e.key == key; });
 }
 
 YAML::Node Reader::find(const std::string& key) {
@@ -493,7 +519,8 @@ YAML::Node Reader::find(const std::string& key) {
 
 YAML::Node Reader::need(const std::string& key, bool required) {
   const YAML::Node n = find(key);
-  if (!n.IsDefined() && required && (node_.IsMap() || node_.IsNull())) doc_.error(node_, path(key), "missing");
+  if (!n.IsDefined() && required && (node_.IsMap() || node_.IsNull()))
+    doc_.error(node_, path(key), "missing");
   return n;
 }
 
@@ -504,7 +531,8 @@ YAML::Node Reader::key_node(const std::string& key) const {
   return node_;
 }
 
-bool Reader::scalar_text(const YAML::Node& n, const std::string& where, const std::string& expected, std::string& out) {
+bool Reader::scalar_text(const YAML::Node& n, const std::string& where, const std::string& expected,
+                         std::string& out) {
   if (n.IsScalar()) {
     out = n.Scalar();
     return true;
@@ -514,7 +542,8 @@ bool Reader::scalar_text(const YAML::Node& n, const std::string& where, const st
   return false;
 }
 
-void Reader::count_error(const YAML::Node& at, const std::string& key, size_t got, size_t min_count, size_t max_count) {
+void Reader::count_error(const YAML::Node& at, const std::string& key, size_t got, size_t min_count,
+                         size_t max_count) {
   std::string want = std::to_string(min_count);
   if (max_count == std::numeric_limits<size_t>::max()) {
     want = "at least " + want;
@@ -524,7 +553,8 @@ void Reader::count_error(const YAML::Node& at, const std::string& key, size_t go
   doc_.error(at, path(key), "got " + std::to_string(got) + " entries, expected " + want);
 }
 
-bool Reader::child(const std::string& key, const std::function<void(Reader&)>& read, bool required) {
+bool Reader::child(const std::string& key, const std::function<void(Reader&)>& read,
+                   bool required) {
   const YAML::Node n = need(key, required);
   if (!n.IsDefined()) return false;
   Reader r(doc_, n, path(key));
@@ -532,15 +562,18 @@ bool Reader::child(const std::string& key, const std::function<void(Reader&)>& r
   return true;
 }
 
-bool Reader::each(const std::string& key, const std::function<void(Reader&, size_t)>& read, size_t min_count,
-                  size_t max_count) {
+bool Reader::each(const std::string& key, const std::function<void(Reader&, size_t)>& read,
+                  size_t min_count, size_t max_count) {
   const YAML::Node n = need(key, min_count > 0);
   if (!n.IsDefined()) return false;
   if (!n.IsSequence()) {
-    doc_.error(n, path(key), std::string("got a ") + (n.IsMap() ? "mapping" : "plain value") + ", expected a list of mappings");
+    doc_.error(n, path(key),
+               std::string("got a ") + (n.IsMap() ? "mapping" : "plain value") +
+                   ", expected a list of mappings");
     return false;
   }
-  if (n.size() < min_count || n.size() > max_count) count_error(n, key, n.size(), min_count, max_count);
+  if (n.size() < min_count || n.size() > max_count)
+    count_error(n, key, n.size(), min_count, max_count);
   for (size_t i = 0; i < n.size(); ++i) {
     Reader r(doc_, n[i], path(key) + "[" + std::to_string(i) + "]");
     if (n[i].IsMap() || n[i].IsNull()) read(r, i);
@@ -548,7 +581,8 @@ bool Reader::each(const std::string& key, const std::function<void(Reader&, size
   return true;
 }
 
-bool Reader::each_named(const std::string& key, const std::function<void(const std::string&, Reader&)>& read) {
+bool Reader::each_named(const std::string& key,
+                        const std::function<void(const std::string&, Reader&)>& read) {
   const YAML::Node n = find(key);
   if (!n.IsDefined()) return false;
   Reader names(doc_, n, path(key));

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strict YAML: every key is known, every value is checked, every error is reported with its place, all at once.
+// Strict YAML: every key is known, every value is checked, every error is reported with its place,
+// all at once.
 //
 //   Document doc = Document::load("demo.yaml");
 //   { Reader r(doc);  r.req("seed", cfg.seed);  r.opt("delay", cfg.delay_ps, duration());
 //     r.child("wire", [&](Reader& w) { w.opt("rate", cfg.rate, bit_rate()); }); }
-//   doc.check();   // throws ScenarioError: "demo.yaml:4:3: key 'wire.rat': unknown key; did you mean 'rate'?"
+//   doc.check();  // throws: "demo.yaml:4:3: key 'wire.rat': unknown key; did you mean 'rate'?"
 //
-// A Reader that goes out of scope complains about the keys that nobody asked for. opt() leaves `out` as it was when the
-// key is missing, so defaults are the initial values of the structure.
+// A Reader that goes out of scope complains about the keys that nobody asked for. opt() leaves
+// `out` as it was when the key is missing, so defaults are the initial values of the structure.
 #pragma once
 
 #include <array>
@@ -30,8 +31,8 @@ namespace rnic::scenario {
 
 struct Error {
   std::string file;
-  int line = 0;    // from 1; 0: no place (a value set on the command line, a missing file)
-  int column = 0;  // from 1
+  int line = 0;     // from 1; 0: no place (a value set on the command line, a missing file)
+  int column = 0;   // from 1
   std::string key;  // dotted path
   std::string text;
   std::string str() const;  // "file:line:column: key 'a.b': text"
@@ -55,8 +56,9 @@ class Document {
   static Document load(const std::string& path);
   static Document parse(const std::string& text, const std::string& name = "scenario");
 
-  // Replaces or adds the value at a dotted path ("wire.delay", "nodes.0.mtu"), as from the command line. The value is
-  // YAML. Throws ScenarioError when the path runs through something that is not a mapping or list.
+  // Replaces or adds the value at a dotted path ("wire.delay", "nodes.0.mtu"), as from the command
+  // line. The value is YAML. Throws ScenarioError when the path runs through something that is not
+  // a mapping or list.
   void set(const std::string& path, const std::string& value);
   // "path=value"
   void set(const std::string& assignment);
@@ -79,7 +81,8 @@ class Document {
 // How a scalar becomes a T, and what to say when it does not.
 template <typename T>
 struct Value {
-  // The value, or nothing with the reason in `why` (may stay empty: then only `expected` is reported).
+  // The value, or nothing with the reason in `why` (may stay empty: then only `expected` is
+  // reported).
   std::function<std::optional<T>(const std::string& text, std::string& why)> parse;
   std::string expected;
 };
@@ -91,7 +94,8 @@ Value<uint64_t> unsigned_integer(uint64_t min = 0, uint64_t max = kMaxU64);
 Value<int64_t> signed_integer(int64_t min = std::numeric_limits<int64_t>::min(),
                               int64_t max = std::numeric_limits<int64_t>::max());
 Value<uint64_t> power_of_two(uint64_t min = 1, uint64_t max = kMaxU64);
-Value<double> real(double min = -std::numeric_limits<double>::max(), double max = std::numeric_limits<double>::max());
+Value<double> real(double min = -std::numeric_limits<double>::max(),
+                   double max = std::numeric_limits<double>::max());
 // "0.25" or "25 %", as a fraction of one.
 Value<double> probability();
 Value<bool> boolean();
@@ -179,8 +183,8 @@ class Reader {
     return true;
   }
 
-  // A list of scalars, `min_count` .. `max_count` of them; one scalar alone counts as a list of one. With a minimum
-  // above 0 the key must be there.
+  // A list of scalars, `min_count` .. `max_count` of them; one scalar alone counts as a list of
+  // one. With a minimum above 0 the key must be there.
   template <typename T, typename U>
   bool list(const std::string& key, std::vector<T>& out, const Value<U>& type, size_t min_count = 0,
             size_t max_count = std::numeric_limits<size_t>::max()) {
@@ -214,14 +218,17 @@ class Reader {
   }
 
   // A mapping below this one. `required`: its absence is an error.
-  bool child(const std::string& key, const std::function<void(Reader&)>& read, bool required = false);
+  bool child(const std::string& key, const std::function<void(Reader&)>& read,
+             bool required = false);
   // A list of mappings.
-  bool each(const std::string& key, const std::function<void(Reader&, size_t)>& read, size_t min_count = 0,
-            size_t max_count = std::numeric_limits<size_t>::max());
+  bool each(const std::string& key, const std::function<void(Reader&, size_t)>& read,
+            size_t min_count = 0, size_t max_count = std::numeric_limits<size_t>::max());
   // A mapping whose keys are names of the user's choice, each with a mapping.
-  bool each_named(const std::string& key, const std::function<void(const std::string&, Reader&)>& read);
+  bool each_named(const std::string& key,
+                  const std::function<void(const std::string&, Reader&)>& read);
 
-  // Complaint of the caller about a key (for rules between values), or about the whole mapping (empty key).
+  // Complaint of the caller about a key (for rules between values), or about the whole mapping
+  // (empty key).
   void error(const std::string& key, const std::string& text);
   // Complains about keys that were never asked for; done by the destructor too.
   void finish();
@@ -235,8 +242,10 @@ class Reader {
   YAML::Node key_node(const std::string& key) const;
   std::string path(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
   void index();
-  void count_error(const YAML::Node& at, const std::string& key, size_t got, size_t min_count, size_t max_count);
-  bool scalar_text(const YAML::Node& n, const std::string& path, const std::string& expected, std::string& out);
+  void count_error(const YAML::Node& at, const std::string& key, size_t got, size_t min_count,
+                   size_t max_count);
+  bool scalar_text(const YAML::Node& n, const std::string& path, const std::string& expected,
+                   std::string& out);
 
   template <typename T, typename U>
   bool convert(const YAML::Node& n, const std::string& where, T& out, const Value<U>& type) {

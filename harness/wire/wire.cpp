@@ -32,22 +32,23 @@ void WireClock::advance(uint64_t bytes) {
 
 namespace detail {
 
-// A frame on its way. `progress` is the only field both threads touch while the frame is being written.
+// A frame on its way. `progress` is the only field both threads touch while the frame is being
+// written.
 struct Frame {
   explicit Frame(uint64_t rate) : first(rate) {}
   std::atomic<Frame*> next{nullptr};
   std::atomic<uint64_t> progress{0};  // bytes written << 1 | complete
   std::unique_ptr<uint8_t[]> data;
-  WireClock first;        // first byte, at the receiver
-  TimePs last_ps = 0;     // end of FCS, at the receiver
+  WireClock first;     // first byte, at the receiver
+  TimePs last_ps = 0;  // end of FCS, at the receiver
   TimePs tx_first_ps = 0, tx_last_ps = 0;
   uint32_t length = 0;
   uint64_t number = 0;
   FrameFlags flags;
 };
 
-// Unbounded single-producer single-consumer queue, linked through the frames. The frame at `head` is spent: it stays
-// only to hold the link to the front.
+// Unbounded single-producer single-consumer queue, linked through the frames. The frame at `head`
+// is spent: it stays only to hold the link to the front.
 class FrameQueue {
  public:
   explicit FrameQueue(Frame* stub) : head_(stub), tail_(stub) {}
@@ -104,9 +105,7 @@ class Direction {
   TimePs next_time() const;
   const RxStats& rx_stats() const { return rx_; }
 
-  TimePs safe_until() const {
-    return horizon_.load(std::memory_order_acquire) + config_.delay_ps;
-  }
+  TimePs safe_until() const { return horizon_.load(std::memory_order_acquire) + config_.delay_ps; }
   void add_observer(FrameObserver* o) { observers_.push_back(o); }
 
  private:
@@ -229,7 +228,8 @@ void Direction::append(const uint8_t* data, uint32_t n, bool last, bool err) {
 }
 
 void Direction::underrun(TimePs now) {
-  // One byte of rubbish ends the frame, so that a receiver that has taken everything so far still gets an end.
+  // One byte of rubbish ends the frame, so that a receiver that has taken everything so far still
+  // gets an end.
   ++tx_.underruns;
   pos_.set(now);
   cur_->data[written_++] = 0;
@@ -257,7 +257,8 @@ void Direction::finish(FrameFlags flags) {
   f->tx_last_ps = end.ceil_ps();
   f->last_ps = end.ceil_ps() + config_.delay_ps;
   if (!observers_.empty()) {
-    const FrameInfo info{{f->data.get(), f->length}, f->tx_first_ps, f->tx_last_ps, f->number, index_, f->flags};
+    const FrameInfo info{
+        {f->data.get(), f->length}, f->tx_first_ps, f->tx_last_ps, f->number, index_, f->flags};
     for (FrameObserver* o : observers_) o->on_tx(info);
   }
   if (hook_ != nullptr) {
@@ -268,7 +269,10 @@ void Direction::finish(FrameFlags flags) {
 }
 
 void Direction::apply_faults(Frame* f) {
-  FrameEdit e{.bytes = {f->data.get(), f->length}, .time_ps = f->tx_last_ps, .number = f->number, .direction = index_};
+  FrameEdit e{.bytes = {f->data.get(), f->length},
+              .time_ps = f->tx_last_ps,
+              .number = f->number,
+              .direction = index_};
   hook_->on_frame(e);
   if (e.drop || e.copies == 0) {
     ++faults_.dropped;
@@ -329,7 +333,8 @@ void Direction::pump(TimePs now) {
 }
 
 void Direction::emit(Frame* f, TimePs now) {
-  // From `now` on, not from the release time: the receiver may already have been run up to now + delay.
+  // From `now` on, not from the release time: the receiver may already have been run up to now +
+  // delay.
   if (egress_free_.before(now)) egress_free_.set(now);
   const WireClock first = egress_free_.after(kPreambleBytes);
   const WireClock end = first.after(f->length + fcs_on_wire());
@@ -344,13 +349,14 @@ void Direction::emit(Frame* f, TimePs now) {
 bool Direction::edge(TimePs now, const TxBeat* beat) {
   if (now < horizon_value_) {
     throw std::logic_error("wire: transmit edge at " + std::to_string(now) + " ps, not before " +
-                           std::to_string(horizon_value_) + " expected: the clock is faster than its period says");
+                           std::to_string(horizon_value_) +
+                           " expected: the clock is faster than its period says");
   }
   if (hook_ != nullptr) pump(now);
   if (beat != nullptr && ready_) {
     if (beat->nbytes == 0 || beat->nbytes > from_.beat_bytes) {
-      throw std::logic_error("wire: a beat of " + std::to_string(beat->nbytes) + " bytes on a stream of " +
-                             std::to_string(from_.beat_bytes));
+      throw std::logic_error("wire: a beat of " + std::to_string(beat->nbytes) +
+                             " bytes on a stream of " + std::to_string(from_.beat_bytes));
     }
     if (swallow_) {
       swallow_ = !beat->last;
@@ -403,8 +409,9 @@ void Direction::advance(TimePs now) {
 void Direction::check_time(TimePs now) const {
   const TimePs safe = safe_until();
   if (now <= safe) return;
-  throw std::logic_error("wire: receiver of direction " + std::to_string(index_) + " runs at " + std::to_string(now) +
-                         " ps, beyond what the sender has reached (" + std::to_string(safe) + " ps)");
+  throw std::logic_error("wire: receiver of direction " + std::to_string(index_) + " runs at " +
+                         std::to_string(now) + " ps, beyond what the sender has reached (" +
+                         std::to_string(safe) + " ps)");
 }
 
 void Direction::recycle_spent() {
@@ -493,14 +500,17 @@ TimePs Direction::next_time() const {
   }
   const uint32_t want = cursor + to_.beat_bytes;
   if ((progress & 1) != 0 && f->length <= want) return f->last_ps;
-  return f->first.after(std::min<uint64_t>(want, std::max<uint64_t>(progress >> 1, cursor + 1))).ceil_ps();
+  return f->first.after(std::min<uint64_t>(want, std::max<uint64_t>(progress >> 1, cursor + 1)))
+      .ceil_ps();
 }
 
 }  // namespace detail
 
 bool TxPort::edge(TimePs now, const TxBeat* beat) { return d_->edge(now, beat); }
 bool TxPort::ready() const { return d_->ready(); }
-TimePs TxPort::send(TimePs now, std::span<const uint8_t> frame, bool err) { return d_->send(now, frame, err); }
+TimePs TxPort::send(TimePs now, std::span<const uint8_t> frame, bool err) {
+  return d_->send(now, frame, err);
+}
 void TxPort::advance(TimePs now) { d_->advance(now); }
 TimePs TxPort::free_at() const { return d_->free_at(); }
 const TxStats& TxPort::stats() const { return d_->tx_stats(); }
@@ -510,25 +520,29 @@ bool RxPort::take(TimePs now, FrameInfo& frame) { return d_->take(now, frame); }
 TimePs RxPort::next_time() const { return d_->next_time(); }
 const RxStats& RxPort::stats() const { return d_->rx_stats(); }
 
-Link::Link(const LinkConfig& config, const EndConfig& end0, const EndConfig& end1) : config_(config) {
+Link::Link(const LinkConfig& config, const EndConfig& end0, const EndConfig& end1)
+    : config_(config) {
   if (config.rate_bps == 0 || config.rate_bps > 8'000'000'000'000ull) {
     throw std::invalid_argument("wire: rate of " + std::to_string(config.rate_bps) +
                                 " bit/s, expected 1 .. 8000000000000");
   }
   if (config.max_frame < 64 || config.max_frame > 65536) {
-    throw std::invalid_argument("wire: max_frame of " + std::to_string(config.max_frame) + ", expected 64 .. 65536");
+    throw std::invalid_argument("wire: max_frame of " + std::to_string(config.max_frame) +
+                                ", expected 64 .. 65536");
   }
   const std::array<const EndConfig*, 2> ends = {&end0, &end1};
   for (int i = 0; i < 2; ++i) {
     const EndConfig& e = *ends[static_cast<size_t>(i)];
     if (e.beat_bytes == 0) continue;
-    if (e.period_ps == 0) throw std::invalid_argument("wire: end " + std::to_string(i) + " has no clock period");
+    if (e.period_ps == 0)
+      throw std::invalid_argument("wire: end " + std::to_string(i) + " has no clock period");
     // beat_bytes * 8e12 / period >= rate, without overflow
     const auto stream = static_cast<unsigned __int128>(e.beat_bytes) * kPsBitsPerSecond;
     if (stream < static_cast<unsigned __int128>(config.rate_bps) * e.period_ps) {
-      throw std::invalid_argument("wire: end " + std::to_string(i) + ": a stream of " + std::to_string(e.beat_bytes) +
-                                  " bytes every " + std::to_string(e.period_ps) + " ps is slower than the wire at " +
-                                  std::to_string(config.rate_bps) + " bit/s: every frame would run dry");
+      throw std::invalid_argument(
+          "wire: end " + std::to_string(i) + ": a stream of " + std::to_string(e.beat_bytes) +
+          " bytes every " + std::to_string(e.period_ps) + " ps is slower than the wire at " +
+          std::to_string(config.rate_bps) + " bit/s: every frame would run dry");
     }
   }
   directions_[0] = std::make_unique<detail::Direction>(config_, 0, end0, end1);
@@ -541,7 +555,9 @@ Link::Link(const LinkConfig& config, const EndConfig& end0, const EndConfig& end
 
 Link::~Link() = default;
 
-TimePs Link::safe_until(int end) const { return directions_[static_cast<size_t>(1 - end)]->safe_until(); }
+TimePs Link::safe_until(int end) const {
+  return directions_[static_cast<size_t>(1 - end)]->safe_until();
+}
 
 void Link::add_observer(FrameObserver* observer) {
   for (auto& d : directions_) d->add_observer(observer);

@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated cable between two MACs: rate, delay, exact times, and a receiver that cannot make it wait.
+// The simulated cable between two MACs: rate, delay, exact times, and a receiver that cannot make
+// it wait.
 //
 //   Link link({.rate_bps = 400'000'000'000, .delay_ps = 200'000}, {128, 1600}, {128, 1600});
-//   bool ready = link.tx(0).edge(now, valid ? &beat : nullptr);   // at every mac_clk edge of node 0
-//   RxBeat got;
-//   if (link.rx(1).edge(now, got)) drive(got.data, got.nbytes, got.last, got.err);   // at every edge of node 1
+//   bool ready = link.tx(0).edge(now, valid ? &beat : nullptr);  // at each mac_clk edge of node 0
+//   RxBeat got;                                                  // and at each one of node 1:
+//   if (link.rx(1).edge(now, got)) drive(got.data, got.nbytes, got.last, got.err);
 //
-// Time is in picoseconds. All wire times are exact: a byte takes 8e12 / rate ps as a rational number, so nothing
-// drifts. On the wire a frame of L stream bytes takes 8 (preamble) + L + 4 (FCS, unless it is in the stream) + 12
-// (inter-frame gap) bytes. Preamble comes first: the first byte is 8 byte times after the frame's start.
+// Time is in picoseconds. All wire times are exact: a byte takes 8e12 / rate ps as a rational
+// number, so nothing drifts. On the wire a frame of L stream bytes takes 8 (preamble) + L + 4 (FCS,
+// unless it is in the stream) + 12 (inter-frame gap) bytes. Preamble comes first: the first byte is
+// 8 byte times after the frame's start.
 //
-// Contract of the transmit side (a MAC without store and forward): ready() tells whether a beat offered at the next
-// edge is taken. A frame is contiguous: when the wire needs the next byte and the stream has not brought it, the frame
-// ends there with an error (underrun), and the rest of it is swallowed. Minimum-size padding is the sender's work; a
-// shorter frame is delivered with an error and counted as a runt.
+// Contract of the transmit side (a MAC without store and forward): ready() tells whether a beat
+// offered at the next edge is taken. A frame is contiguous: when the wire needs the next byte and
+// the stream has not brought it, the frame ends there with an error (underrun), and the rest of it
+// is swallowed. Minimum-size padding is the sender's work; a shorter frame is delivered with an
+// error and counted as a runt.
 //
-// Threads: end 0 (tx(0), rx(0)) belongs to one thread, end 1 to one thread, which may differ. What rx sees at time t
-// depends only on times, never on which thread ran first, as long as t <= safe_until(end); a receiver that runs further
-// throws. Frames go through a lock-free queue; after warm-up nothing is allocated.
+// Threads: end 0 (tx(0), rx(0)) belongs to one thread, end 1 to one thread, which may differ. What
+// rx sees at time t depends only on times, never on which thread ran first, as long as t <=
+// safe_until(end); a receiver that runs further throws. Frames go through a lock-free queue; after
+// warm-up nothing is allocated.
 #pragma once
 
 #include <array>
@@ -42,11 +46,15 @@ inline constexpr uint32_t kMinFrameBytes = 60;  // without FCS
 struct LinkConfig {
   uint64_t rate_bps = 400'000'000'000;
   TimePs delay_ps = 200'000;
-  bool fcs_in_stream = false;     // the stream carries the FCS (generated and checked by the NIC)
-  uint32_t max_frame = 9728;      // stream bytes; a longer frame is cut there with an error
-  uint32_t tx_fifo_bytes = 256;   // bytes the transmit MAC takes ahead of the wire, beyond one beat: it evens out
-                                  // short beats, and does not change when a byte is on the wire
-  TimePs rx_max_lag_ps = 1'000'000;  // a frame whose delivery would start later than this after its arrival is dropped
+  // The stream carries the FCS (generated and checked by the NIC).
+  bool fcs_in_stream = false;
+  // Stream bytes; a longer frame is cut there with an error.
+  uint32_t max_frame = 9728;
+  // Bytes the transmit MAC takes ahead of the wire, beyond one beat: it evens out short beats, and
+  // does not change when a byte is on the wire.
+  uint32_t tx_fifo_bytes = 256;
+  // A frame whose delivery would start later than this after its arrival is dropped.
+  TimePs rx_max_lag_ps = 1'000'000;
 };
 
 // The MAC stream at one end. A software endpoint (send() and take()) has beat_bytes 0.
@@ -73,7 +81,7 @@ struct RxBeat {
 };
 
 struct FrameFlags {
-  bool err = false;       // arrives with a bad FCS, for any of the reasons below or because the sender said so
+  bool err = false;       // arrives with a bad FCS, for whatever reason
   bool underrun = false;  // the stream ran dry
   bool runt = false;      // below the minimum frame
   bool oversize = false;  // cut at max_frame
@@ -82,15 +90,15 @@ struct FrameFlags {
 
 struct FrameInfo {
   std::span<const uint8_t> bytes{};  // stream bytes (with FCS only when fcs_in_stream)
-  TimePs first_ps = 0;             // first byte after the preamble, at this end of the cable
-  TimePs last_ps = 0;              // end of the FCS, at this end of the cable
-  uint64_t number = 0;             // 0, 1, .. in the order of transmission, per direction
-  int direction = 0;               // 0: from end 0 to end 1
+  TimePs first_ps = 0;               // first byte after the preamble, at this end of the cable
+  TimePs last_ps = 0;                // end of the FCS, at this end of the cable
+  uint64_t number = 0;               // 0, 1, .. in the order of transmission, per direction
+  int direction = 0;                 // 0: from end 0 to end 1
   FrameFlags flags;
 };
 
-// Sees whole frames. on_tx() runs on the sender's thread when the frame is complete, before faults; on_rx() on the
-// receiver's when its last beat is delivered, so it sees what the cable delivered.
+// Sees whole frames. on_tx() runs on the sender's thread when the frame is complete, before faults;
+// on_rx() on the receiver's when its last beat is delivered, so it sees what the cable delivered.
 class FrameObserver {
  public:
   virtual ~FrameObserver() = default;
@@ -106,15 +114,16 @@ struct FrameEdit {
   int direction = 0;
   // Verdict
   bool drop = false;
-  uint32_t copies = 1;         // 2: delivered twice
-  TimePs extra_delay_ps = 0;   // frames behind it may overtake
-  bool behind_next = false;    // delivered after the next frame of this direction (or hold_limit_ps later)
-  bool bad_fcs = false;        // a bit error on the cable: the receiving MAC flags it
+  uint32_t copies = 1;        // 2: delivered twice
+  TimePs extra_delay_ps = 0;  // frames behind it may overtake
+  bool behind_next = false;   // after the next frame of this direction, or hold_limit_ps later
+  bool bad_fcs = false;       // a bit error on the cable: the receiving MAC flags it
 };
 
-// A direction with a hook stores each frame whole before it forwards it, as a switch would: the frame starts again on
-// the cable at the sender's first edge (or send, advance) at or after its end plus what the hook adds, so latency grows
-// by about one frame time. Frames never overlap. Without a hook frames are cut through.
+// A direction with a hook stores each frame whole before it forwards it, as a switch would: the
+// frame starts again on the cable at the sender's first edge (or send, advance) at or after its end
+// plus what the hook adds, so latency grows by about one frame time. Frames never overlap. Without
+// a hook frames are cut through.
 class FaultHook {
  public:
   virtual ~FaultHook() = default;
@@ -122,13 +131,13 @@ class FaultHook {
 };
 
 struct TxStats {
-  uint64_t frames = 0, bytes = 0;       // stream bytes of complete frames
+  uint64_t frames = 0, bytes = 0;  // stream bytes of complete frames
   uint64_t underruns = 0, runts = 0, oversize = 0, errors = 0;
-  uint64_t stalled_edges = 0;           // beat offered and not taken
+  uint64_t stalled_edges = 0;  // beat offered and not taken
 };
 struct RxStats {
   uint64_t frames = 0, bytes = 0, errors = 0;
-  uint64_t lag_drops = 0;               // the stream was too slow for the wire
+  uint64_t lag_drops = 0;  // the stream was too slow for the wire
 };
 struct FaultStats {
   uint64_t dropped = 0, duplicated = 0, delayed = 0, held = 0, corrupted = 0;
@@ -155,7 +164,7 @@ class WireClock {
 
  private:
   TimePs ps_ = 0;
-  uint64_t rest_ = 0;  // in units of 1/den_ ps
+  uint64_t rest_ = 0;   // in units of 1/den_ ps
   uint64_t num_, den_;  // ps per byte
 };
 
@@ -165,12 +174,13 @@ class Direction;
 
 class TxPort {
  public:
-  // One rising edge of mac_clk at `now`, with the pins as they were before it: `beat` or nullptr when valid was low.
-  // A beat counts as taken when ready() was true. Returns the ready to drive after the edge.
+  // One rising edge of mac_clk at `now`, with the pins as they were before it: `beat` or nullptr
+  // when valid was low. A beat counts as taken when ready() was true. Returns the ready to drive
+  // after the edge.
   bool edge(TimePs now, const TxBeat* beat);
   bool ready() const;
-  // A software endpoint: the whole frame goes on the wire at `now` or as soon as it is free. Returns the time of its
-  // first byte at this end.
+  // A software endpoint: the whole frame goes on the wire at `now` or as soon as it is free.
+  // Returns the time of its first byte at this end.
   TimePs send(TimePs now, std::span<const uint8_t> frame, bool err = false);
   // Nothing will be sent before `now` any more (a software endpoint, or a clock that stands still).
   void advance(TimePs now);
@@ -185,13 +195,15 @@ class TxPort {
 
 class RxPort {
  public:
-  // One rising edge of mac_clk at `now`: the beat to drive after it, or false. At most one beat per edge; a beat comes
-  // when its bytes (for the last one, its FCS) have arrived. Throws std::logic_error when now > safe_until().
+  // One rising edge of mac_clk at `now`: the beat to drive after it, or false. At most one beat per
+  // edge; a beat comes when its bytes (for the last one, its FCS) have arrived. Throws
+  // std::logic_error when now > safe_until().
   bool edge(TimePs now, RxBeat& beat);
-  // A software endpoint: the next frame that has arrived completely by `now`. Borrowed until the next call.
+  // A software endpoint: the next frame that has arrived completely by `now`. Borrowed until the
+  // next call.
   bool take(TimePs now, FrameInfo& frame);
-  // Earliest time at which edge() or take() could give something, as far as is known now; kNever when nothing is under
-  // way.
+  // Earliest time at which edge() or take() could give something, as far as is known now; kNever
+  // when nothing is under way.
   TimePs next_time() const;
   const RxStats& stats() const;
 
@@ -210,13 +222,14 @@ class Link {
 
   TxPort& tx(int end) { return tx_[static_cast<size_t>(end)]; }
   RxPort& rx(int end) { return rx_[static_cast<size_t>(end)]; }
-  // Up to which time, inclusive, this end may run its receiver: the other end's progress plus the delay.
+  // Up to which time, inclusive, this end may run its receiver: the other end's progress plus the
+  // delay.
   TimePs safe_until(int end) const;
 
   // Observers and hooks are borrowed and outlive the link; set them before the first edge.
   void add_observer(FrameObserver* observer);
-  // Faults on the direction that starts at `from_end`; nullptr takes them away. A held frame leaves at the latest
-  // `hold_limit_ps` after its end.
+  // Faults on the direction that starts at `from_end`; nullptr takes them away. A held frame leaves
+  // at the latest `hold_limit_ps` after its end.
   void set_faults(int from_end, FaultHook* hook, TimePs hold_limit_ps = 10'000'000);
   const FaultStats& fault_stats(int from_end) const;
   const LinkConfig& config() const { return config_; }

@@ -18,7 +18,8 @@ namespace {
 class TempFile {
  public:
   explicit TempFile(const std::string& name)
-      : path_((std::filesystem::temp_directory_path() / (name + std::to_string(::getpid()))).string()) {}
+      : path_((std::filesystem::temp_directory_path() / (name + std::to_string(::getpid())))
+                  .string()) {}
   ~TempFile() { std::filesystem::remove(path_); }
   const std::string& path() const { return path_; }
   std::vector<uint8_t> content() const {
@@ -37,7 +38,8 @@ void put16(std::vector<uint8_t>& out, uint32_t v, bool big) {
   for (int i = 0; i < 2; ++i) out.push_back(static_cast<uint8_t>(v >> (big ? 8 - 8 * i : 8 * i)));
 }
 
-std::vector<uint8_t> file_of(bool nano, bool big, uint32_t fraction, uint32_t declared, size_t present) {
+std::vector<uint8_t> file_of(bool nano, bool big, uint32_t fraction, uint32_t declared,
+                             size_t present) {
   std::vector<uint8_t> f;
   put32(f, nano ? 0xA1B23C4D : 0xA1B2C3D4, big);
   put16(f, 2, big);
@@ -64,8 +66,9 @@ TEST_CASE("a written capture has the nanosecond header and record byte for byte"
     out.write(2'000'000'003'999ull, frame);  // 2 s and 3.999 ns
     out.close();
   }
-  const std::vector<uint8_t> expected = {0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 1, 0, 0, 0,
-                                         2, 0, 0, 0, 3, 0, 0, 0, 5, 0, 0, 0, 5, 0, 0, 0, 1, 2, 3, 4, 5};
+  const std::vector<uint8_t> expected = {0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0,
+                                         0,    0xff, 0xff, 0,    0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0,
+                                         0,    0,    5,    0,    0, 0, 5, 0, 0, 0, 1, 2, 3, 4, 5};
   CHECK(file.content() == expected);
 }
 
@@ -125,9 +128,12 @@ TEST_CASE("micro- and nanosecond files of both byte orders are read") {
 
 TEST_CASE("damaged captures are refused with file and packet") {
   PcapPacket p;
-  CHECK_THROWS_WITH(PcapReader("/nonexistent/x.pcap"), contains_text("/nonexistent/x.pcap: cannot open"));
-  CHECK_THROWS_WITH(PcapReader(std::vector<uint8_t>(10), "a"), contains_text("a: 10 bytes, too short"));
-  CHECK_THROWS_WITH(PcapReader(std::vector<uint8_t>(24), "a"), contains_text("a: not a pcap file (magic 00000000)"));
+  CHECK_THROWS_WITH(PcapReader("/nonexistent/x.pcap"),
+                    contains_text("/nonexistent/x.pcap: cannot open"));
+  CHECK_THROWS_WITH(PcapReader(std::vector<uint8_t>(10), "a"),
+                    contains_text("a: 10 bytes, too short"));
+  CHECK_THROWS_WITH(PcapReader(std::vector<uint8_t>(24), "a"),
+                    contains_text("a: not a pcap file (magic 00000000)"));
   std::vector<uint8_t> ng = {0x0A, 0x0D, 0x0D, 0x0A};
   ng.resize(28);
   CHECK_THROWS_WITH(PcapReader(ng, "b"), contains_text("b: is pcapng"));
@@ -145,7 +151,8 @@ TEST_CASE("damaged captures are refused with file and packet") {
 }
 
 TEST_CASE("a capture that cannot be created says why") {
-  CHECK_THROWS_WITH(PcapWriter("/nonexistent/x.pcap"), contains_text("/nonexistent/x.pcap: cannot create: No such file"));
+  CHECK_THROWS_WITH(PcapWriter("/nonexistent/x.pcap"),
+                    contains_text("/nonexistent/x.pcap: cannot create: No such file"));
 }
 
 TEST_CASE("a full disk is reported at close") {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our parser, checker and names against tshark's, on every recorded capture and on frames of our own.
+// Our parser, checker and names against tshark's, on every recorded capture and on frames of our
+// own.
 #include "harness/pcap/tshark.hpp"
 
 #include <unistd.h>
@@ -61,7 +62,8 @@ size_t compare_with_tshark(const std::string& path) {
 
 std::vector<std::string> captures() {
   std::vector<std::string> out;
-  for (const auto& e : std::filesystem::directory_iterator(std::string(RNIC_SOURCE_DIR) + "/tests/captures")) {
+  for (const auto& e :
+       std::filesystem::directory_iterator(std::string(RNIC_SOURCE_DIR) + "/tests/captures")) {
     if (e.path().extension() == ".pcap") out.push_back(e.path().string());
   }
   std::sort(out.begin(), out.end());
@@ -93,8 +95,8 @@ TEST_CASE("tshark decodes the recorded captures as our parser does") {
     return;
   }
   size_t roce = 0;
-  for (const char* name : {"vt_imm_v4", "vt_atomics_v4", "vt_psn_wrap_v4", "vt_nak_access_v4", "vt_ud_v4", "vt_uc_v4",
-                           "vt_send_inv_v4", "wrs_bw_v6global_mtu4096"}) {
+  for (const char* name : {"vt_imm_v4", "vt_atomics_v4", "vt_psn_wrap_v4", "vt_nak_access_v4",
+                           "vt_ud_v4", "vt_uc_v4", "vt_send_inv_v4", "wrs_bw_v6global_mtu4096"}) {
     roce += compare_with_tshark(std::string(RNIC_SOURCE_DIR) + "/tests/captures/" + name + ".pcap");
   }
   CHECK(roce == 233);
@@ -123,7 +125,9 @@ TEST_CASE("tshark decodes every RC frame that our builder makes, tagged and unta
     WARN("tshark is not installed: comparison skipped");
     return;
   }
-  const auto path = (std::filesystem::temp_directory_path() / ("rnic_tshark" + std::to_string(::getpid()))).string();
+  const auto path =
+      (std::filesystem::temp_directory_path() / ("rnic_tshark" + std::to_string(::getpid())))
+          .string();
   std::vector<uint8_t> payload(1024, 0xA5), buffer(1200);
   size_t built = 0;
   {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference models against what a real software RoCEv2 stack did: every recorded RC run is replayed.
+// The reference models against what a real software RoCEv2 stack did: every recorded RC run is
+// replayed.
 #include "harness/roce/capture_run.hpp"
 
 #include <cstdio>
 #include <fstream>
 #include <set>
 
-#include "harness/roce/check.hpp"
 #include "harness/roce/capture_replay.hpp"
+#include "harness/roce/check.hpp"
 #include "harness/roce/responder_model.hpp"
 #include "harness/roce/segmenter_model.hpp"
 #include "tests/support/catch.hpp"
@@ -40,18 +41,24 @@ const CaptureRun& run_of(const std::string& file, uint32_t number) {
 
 int ibv_status(WcStatus s) {
   switch (s) {
-    case WcStatus::kSuccess: return 0;
-    case WcStatus::kLocalLength: return 1;
-    case WcStatus::kLocalProtection: return 4;
-    case WcStatus::kFlushed: return 5;
-    case WcStatus::kRemoteInvalidRequest: return 9;
+    case WcStatus::kSuccess:
+      return 0;
+    case WcStatus::kLocalLength:
+      return 1;
+    case WcStatus::kLocalProtection:
+      return 4;
+    case WcStatus::kFlushed:
+      return 5;
+    case WcStatus::kRemoteInvalidRequest:
+      return 9;
   }
   return -1;
 }
 
 std::string text(uint8_t opcode, uint32_t psn, uint8_t syndrome, uint32_t msn) {
   char b[96];
-  std::snprintf(b, sizeof b, "%s psn 0x%06x syndrome 0x%02x msn %u", opcode_short_name(opcode), psn, syndrome, msn);
+  std::snprintf(b, sizeof b, "%s psn 0x%06x syndrome 0x%02x msn %u", opcode_short_name(opcode), psn,
+                syndrome, msn);
   return b;
 }
 
@@ -62,14 +69,16 @@ bool same(const ResponsePacket& r, const FrameView& v, bool memory_known) {
   return !memory_known || !(ext & kExtAtomicAck) || r.atomic_orig == v.atomic_orig;
 }
 
-// The capture's own responses against the model's: equal, or (frames lost before the capture) in order within them.
+// The capture's own responses against the model's: equal, or (frames lost before the capture) in
+// order within them.
 void compare_responses(const CaptureRun& run, Side side, const ReferenceReplay& got) {
   size_t at = 0, compared = 0;
   for (const CapturedFrame* f : run.sent_by(side)) {
     FrameView v;
     REQUIRE(parse_frame(f->bytes, v) == ParseStatus::kOk);
     if (v.info().is_request || v.dest_qp <= 1) continue;
-    INFO(run.name() << " packet " << f->index + 1 << ": " << text(v.opcode, v.psn, v.syndrome, v.msn));
+    INFO(run.name() << " packet " << f->index + 1 << ": "
+                    << text(v.opcode, v.psn, v.syndrome, v.msn));
     if (run.lossy_before_capture) {
       while (at < got.responses.size() && !same(got.responses[at], v, run.from_vt)) ++at;
     }
@@ -78,7 +87,8 @@ void compare_responses(const CaptureRun& run, Side side, const ReferenceReplay& 
     INFO("model: " << text(r.opcode, r.psn, r.syndrome, r.msn));
     REQUIRE(same(r, v, run.from_vt));
     if (run.from_vt) {
-      REQUIRE(std::equal(v.payload().begin(), v.payload().end(), got.payloads[at].begin(), got.payloads[at].end()));
+      REQUIRE(std::equal(v.payload().begin(), v.payload().end(), got.payloads[at].begin(),
+                         got.payloads[at].end()));
     }
     ++at;
     ++compared;
@@ -129,9 +139,11 @@ TEST_CASE("every recorded capture loads with its runs and parameters") {
   CHECK(runs == 142);
   CHECK(rc == 132);
   CHECK(all_write == 34);
-  CHECK(writes == std::set<std::string>{"netem_loss4_v4.pcap", "vt_nak_access_v4.pcap", "vt_rnr_v4.pcap", "wire_drop_write_first.pcap",
-                                        "wire_drop_write_last.pcap", "wire_drop_write_middle.pcap", "wire_retry_exceeded.pcap",
-                                        "write_bw_v4_mtu1024.pcap", "wrs_bw_v4_mtu2048.pcap", "wrs_bw_v4_mtu256.pcap",
+  CHECK(writes == std::set<std::string>{"netem_loss4_v4.pcap", "vt_nak_access_v4.pcap",
+                                        "vt_rnr_v4.pcap", "wire_drop_write_first.pcap",
+                                        "wire_drop_write_last.pcap", "wire_drop_write_middle.pcap",
+                                        "wire_retry_exceeded.pcap", "write_bw_v4_mtu1024.pcap",
+                                        "wrs_bw_v4_mtu2048.pcap", "wrs_bw_v4_mtu256.pcap",
                                         "wrs_bw_v4_mtu4096.pcap", "wrs_bw_v6global_mtu4096.pcap"});
 }
 
@@ -152,7 +164,8 @@ TEST_CASE("parameters come from the JSON and addresses from the frames") {
   CHECK(r.sends.size() == 16);
   CHECK(r.transport == Transport::kRc);
   CHECK_FALSE(r.all_write());
-  CHECK(run_of("wrs_bw_v6global_mtu4096", 0).server.ip == IpAddr{0xfd, 0x77, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2});
+  CHECK(run_of("wrs_bw_v6global_mtu4096", 0).server.ip ==
+        IpAddr{0xfd, 0x77, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2});
   CHECK(run_of("vt_uc_v4", 0).transport == Transport::kUc);
   CHECK(run_of("vt_rnr_v4", 2).server.min_rnr_timer == 21);
 }
@@ -196,14 +209,17 @@ TEST_CASE("the responder model answers every recorded RC run as the recorded res
       for (Side side : {Side::kServer, Side::kClient}) {
         if (!run.requester(other(side))) continue;
         // The stack's other half of a lossy run is compared as far as it was captured.
-        INFO(run.name() << " (" << run.client_command << "), responder is the " << (side == Side::kServer ? "server" : "client"));
+        INFO(run.name() << " (" << run.client_command << "), responder is the "
+                        << (side == Side::kServer ? "server" : "client"));
         const ReferenceReplay got = reference_replay(run, side);
         compare_responses(run, side, got);
-        if (!run.lossy_before_capture) CHECK(got.effect.difference(recorded_effect(run, side)) == "");
+        if (!run.lossy_before_capture)
+          CHECK(got.effect.difference(recorded_effect(run, side)) == "");
         if (side == Side::kServer) {
           compare_completions(run, got);
           if (run.server_buffer_fnv) CHECK(capture_fnv64(got.memory) == *run.server_buffer_fnv);
-          if (run.server_receive_fnv) CHECK(capture_fnv64(got.receive_buffer) == *run.server_receive_fnv);
+          if (run.server_receive_fnv)
+            CHECK(capture_fnv64(got.receive_buffer) == *run.server_receive_fnv);
         }
         ++replayed;
       }
@@ -236,8 +252,10 @@ TEST_CASE("the segmenter cuts every message of the fault-free runs as the record
   size_t packets = 0;
   for (const auto& file : all_files()) {
     for (const auto& run : file.runs()) {
-      if (run.transport != Transport::kRc || !run.client.known || run.lossy_before_capture) continue;
-      if (run.file.rfind("wire_", 0) == 0 || run.file.rfind("vt_rnr", 0) == 0 || run.file.rfind("vt_send_inv", 0) == 0) {
+      if (run.transport != Transport::kRc || !run.client.known || run.lossy_before_capture)
+        continue;
+      if (run.file.rfind("wire_", 0) == 0 || run.file.rfind("vt_rnr", 0) == 0 ||
+          run.file.rfind("vt_send_inv", 0) == 0) {
         continue;  // retransmissions
       }
       for (Side side : {Side::kClient, Side::kServer}) {
@@ -280,5 +298,6 @@ TEST_CASE("the segmenter cuts every message of the fault-free runs as the record
 }
 
 TEST_CASE("a capture that does not fit its JSON is refused with the file") {
-  CHECK_THROWS_WITH(CaptureFile::load("/nonexistent/a.json"), contains_text("/nonexistent/a.json: cannot open"));
+  CHECK_THROWS_WITH(CaptureFile::load("/nonexistent/a.json"),
+                    contains_text("/nonexistent/a.json: cannot open"));
 }

@@ -60,7 +60,8 @@ TEST_CASE("the checker wants the minimum frame unless told that it was captured 
 }
 
 TEST_CASE("raw frames are only checked as Ethernet") {
-  auto arp = from_hex("ffffffffffff02000000000108060001080006040001020000000001c0a80001000000000000c0a80002");
+  auto arp = from_hex(
+      "ffffffffffff02000000000108060001080006040001020000000001c0a80001000000000000c0a80002");
   arp.resize(60, 0);
   const auto bad = check_frame(arp);
   CHECK(bad.empty());
@@ -238,8 +239,10 @@ TEST_CASE("no single-bit error in what the iCRC covers passes the checker") {
         const auto bad = check_frame(f);
         const bool v6 = good[12] == 0x86;
         const size_t l3 = 14, udp = l3 + (v6 ? 40 : 20), bth = udp + 8;
-        // Changes no receiver can see: the traffic class, flow label, TTL of IPv6, and FECN/BECN outside a CNP.
-        const bool free_v6 = v6 && (byte == 14 || byte == 15 || byte == 16 || byte == 17 || byte == 21);
+        // Changes no receiver can see: the traffic class, flow label, TTL of IPv6, and FECN/BECN
+        // outside a CNP.
+        const bool free_v6 =
+            v6 && (byte == 14 || byte == 15 || byte == 16 || byte == 17 || byte == 21);
         const bool free_ecn = byte == bth + 4 && (bit == 7 || bit == 6);
         INFO("vector " << v.number << " byte " << byte << " bit " << bit);
         if (free_v6 || free_ecn) continue;

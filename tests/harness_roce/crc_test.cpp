@@ -81,7 +81,8 @@ TEST_CASE("the worked example passes every intermediate register value") {
   CHECK(reg == 0x59dd2a7fu);
   CHECK((reg ^ 0xFFFFFFFFu) == 0xa622d580u);
   const auto raw = from_hex(
-      "45020034000040004011b963c0a80001c0a80002c12312b7002000000440ffff0000001180000010deadbeef01020304");
+      "45020034000040004011b963c0a80001c0a80002c12312b7002000000440ffff0000001180000010deadbeef0102"
+      "0304");
   CHECK(icrc_of(raw) == 0xa622d580u);
 }
 

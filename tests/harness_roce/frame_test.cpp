@@ -151,7 +151,8 @@ TEST_CASE("the builder reproduces all fourteen vectors byte for byte") {
     INFO(v.number << ": " << v.title);
     const Built b = spec_of(v.number);
     std::vector<uint8_t> out(200);
-    const size_t n = build_frame(b.spec, b.payload, out, {.pad_to_min = false, .append_fcs = false});
+    const size_t n =
+        build_frame(b.spec, b.payload, out, {.pad_to_min = false, .append_fcs = false});
     out.resize(n);
     CHECK(out == from_hex(v.hex));
   }
@@ -193,7 +194,8 @@ TEST_CASE("the parser reads back every field of the vectors") {
   }
 }
 
-TEST_CASE("every opcode survives build and parse with tags, both IP versions and any payload length") {
+TEST_CASE(
+    "every opcode survives build and parse with tags, both IP versions and any payload length") {
   std::mt19937 rng(3);
   std::vector<uint8_t> payload(4096), out(5000);
   for (auto& b : payload) b = static_cast<uint8_t>(rng());
@@ -218,7 +220,8 @@ TEST_CASE("every opcode survives build and parse with tags, both IP versions and
           s.qkey = 0x11111111;
           s.src_qp = 0x42;
           s.flow_label = 0xABCDE;
-          const size_t n = build_frame(s, {payload.data(), len}, out, {.pad_to_min = true, .append_fcs = true});
+          const size_t n =
+              build_frame(s, {payload.data(), len}, out, {.pad_to_min = true, .append_fcs = true});
           REQUIRE(n >= 64);
           REQUIRE(load_le32(&out[n - 4]) == crc32({out.data(), n - 4}));
           FrameView p;
@@ -346,7 +349,8 @@ TEST_CASE("the segments of a message cover it exactly, for every kind, MTU and b
             REQUIRE(info.is_first == (i == 0));
             REQUIRE(info.is_last == (i == n - 1));
             if (info.payload == PayloadRule::kPmtu) REQUIRE(s.length == mtu);
-            if (info.payload == PayloadRule::kOneToPmtu) REQUIRE((s.length >= 1 && s.length <= mtu));
+            if (info.payload == PayloadRule::kOneToPmtu)
+              REQUIRE((s.length >= 1 && s.length <= mtu));
             REQUIRE((s.length + s.pad) % 4 == 0);
             next += s.length;
           }
@@ -360,7 +364,9 @@ TEST_CASE("the segments of a message cover it exactly, for every kind, MTU and b
 TEST_CASE("the segmenter gives a READ the PSNs of its responses") {
   SegmenterModel qp({.pmtu = 1024, .dest_qp = 0x11, .first_psn = 0x12});
   std::vector<ExpectedPacket> out;
-  qp.expand({.kind = MsgKind::kReadRequest, .length = 5000, .remote_va = 0x123456789000, .rkey = 0x1234}, out);
+  qp.expand(
+      {.kind = MsgKind::kReadRequest, .length = 5000, .remote_va = 0x123456789000, .rkey = 0x1234},
+      out);
   REQUIRE(out.size() == 1);
   CHECK(qp.next_psn() == 0x17);
   FrameView v;
@@ -378,17 +384,25 @@ TEST_CASE("the segmenter gives a READ the PSNs of its responses") {
 TEST_CASE("the segmenter's packets become frames that match it") {
   SegmenterModel qp({.pmtu = 256, .dest_qp = 0x11, .first_psn = 0xFFFFFE});
   std::vector<ExpectedPacket> out;
-  qp.expand({.kind = MsgKind::kWriteImm, .length = 1001, .remote_va = 0x7000, .rkey = 5, .imm = 9, .solicited = true},
+  qp.expand({.kind = MsgKind::kWriteImm,
+             .length = 1001,
+             .remote_va = 0x7000,
+             .rkey = 5,
+             .imm = 9,
+             .solicited = true},
             out);
   qp.expand({.kind = MsgKind::kSendInv, .length = 0, .inv_rkey = 0x77}, out);
-  qp.expand({.kind = MsgKind::kCompareSwap, .remote_va = 0x7008, .rkey = 5, .swap_add = 1, .compare = 2}, out);
+  qp.expand(
+      {.kind = MsgKind::kCompareSwap, .remote_va = 0x7008, .rkey = 5, .swap_add = 1, .compare = 2},
+      out);
   REQUIRE(out.size() == 6);
   CHECK(qp.next_psn() == 4);
   CHECK(out[2].psn == 0);
   CHECK(out[3].remote_va == 0x7000 + 768);
   std::vector<uint8_t> payload(256, 0x5A), buffer(400);
   for (const auto& p : out) {
-    const size_t n = build_frame(to_frame_spec(p, a_to_b()), {payload.data(), p.payload_len}, buffer);
+    const size_t n =
+        build_frame(to_frame_spec(p, a_to_b()), {payload.data(), p.payload_len}, buffer);
     FrameView v;
     REQUIRE(parse_frame({buffer.data(), n}, v) == ParseStatus::kOk);
     CHECK(mismatch(p, v) == "");
@@ -409,6 +423,8 @@ TEST_CASE("syndromes, credits and receiver-not-ready delays follow the tables") 
   CHECK(rnr_delay_us(25) == 61440);
   CHECK(rnr_delay_us(31) == 491520);
   // After code 0, the delays grow, and each is twice the one two before it from code 4 on.
-  for (uint8_t c = 2; c < 32; ++c) CHECK(rnr_delay_us(c) > rnr_delay_us(static_cast<uint8_t>(c - 1)));
-  for (uint8_t c = 6; c < 32; ++c) CHECK(rnr_delay_us(c) == 2 * rnr_delay_us(static_cast<uint8_t>(c - 2)));
+  for (uint8_t c = 2; c < 32; ++c)
+    CHECK(rnr_delay_us(c) > rnr_delay_us(static_cast<uint8_t>(c - 1)));
+  for (uint8_t c = 6; c < 32; ++c)
+    CHECK(rnr_delay_us(c) == 2 * rnr_delay_us(static_cast<uint8_t>(c - 2)));
 }

@@ -34,7 +34,8 @@ struct Bench {
     spec.ack_req = true;
   }
   // Sends one packet at spec.psn, which advances when `advance`.
-  RxVerdict send(uint8_t opcode, uint32_t length, bool advance = true, const std::function<void(std::vector<uint8_t>&)>& edit = {}) {
+  RxVerdict send(uint8_t opcode, uint32_t length, bool advance = true,
+                 const std::function<void(std::vector<uint8_t>&)>& edit = {}) {
     spec.opcode = opcode;
     std::vector<uint8_t> payload(length), frame(length + 200);
     for (uint32_t i = 0; i < length; ++i) payload[i] = static_cast<uint8_t>(1 + i * 3 + spec.psn);
@@ -134,10 +135,18 @@ TEST_CASE("length errors are invalid requests and place nothing beyond what was 
   Bench b;
   SECTION("FIRST shorter than the MTU") { expect_fatal(b, b.write(kRcWriteFirst, 255, 600), 0x61); }
   SECTION("ONLY longer than the MTU") { expect_fatal(b, b.write(kRcWriteOnly, 260, 260), 0x61); }
-  SECTION("ONLY with more bytes than announced") { expect_fatal(b, b.write(kRcWriteOnly, 16, 12), 0x61); }
-  SECTION("ONLY with fewer bytes than announced") { expect_fatal(b, b.write(kRcWriteOnly, 16, 20), 0x61); }
-  SECTION("FIRST with more bytes than announced") { expect_fatal(b, b.write(kRcWriteFirst, 256, 100), 0x61); }
-  SECTION("a message above 2^31") { expect_fatal(b, b.write(kRcWriteFirst, 256, 0x80000001), 0x61); }
+  SECTION("ONLY with more bytes than announced") {
+    expect_fatal(b, b.write(kRcWriteOnly, 16, 12), 0x61);
+  }
+  SECTION("ONLY with fewer bytes than announced") {
+    expect_fatal(b, b.write(kRcWriteOnly, 16, 20), 0x61);
+  }
+  SECTION("FIRST with more bytes than announced") {
+    expect_fatal(b, b.write(kRcWriteFirst, 256, 100), 0x61);
+  }
+  SECTION("a message above 2^31") {
+    expect_fatal(b, b.write(kRcWriteFirst, 256, 0x80000001), 0x61);
+  }
   SECTION("a READ request with payload") { expect_fatal(b, b.write(kRcReadRequest, 4, 4), 0x61); }
   CHECK(b.untouched());
 }
@@ -189,7 +198,9 @@ TEST_CASE("opcodes out of sequence are invalid requests") {
   }
 }
 
-TEST_CASE("keys, bounds and permissions are remote access errors, checked for the whole length at FIRST") {
+TEST_CASE(
+    "keys, bounds and permissions are remote access errors, checked for the whole length at "
+    "FIRST") {
   Bench b;
   SECTION("unknown key") {
     b.spec.rkey = 0x9999;
@@ -248,7 +259,9 @@ TEST_CASE("an operation that the QP does not allow is an invalid request") {
   expect_fatal(a, a.write(kRcReadRequest, 0, 4), 0x61);
 }
 
-TEST_CASE("without a receive a WRITE with immediate gets an RNR NAK and is executed when it comes again") {
+TEST_CASE(
+    "without a receive a WRITE with immediate gets an RNR NAK and is executed when it comes "
+    "again") {
   Bench b;
   b.write(kRcWriteFirst, 256, 300);
   CHECK(b.write(kRcWriteLastImm, 44, 0, false) == RxVerdict::kRnr);
@@ -286,7 +299,9 @@ TEST_CASE("a SEND scatters over its segments and completes with its length") {
   CHECK(three[159] == 0);
 }
 
-TEST_CASE("a SEND beyond its receive is an invalid request and a local length error, the rest is flushed") {
+TEST_CASE(
+    "a SEND beyond its receive is an invalid request and a local length error, the rest is "
+    "flushed") {
   Bench b;
   std::vector<uint8_t> small(300);
   b.model->post_recv({.wr_id = 1, .segments = {small}});

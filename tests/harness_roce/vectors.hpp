@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fourteen frame vectors of the fact sheet (section 2), without FCS and without Ethernet padding.
+// The fourteen frame vectors of the fact sheet (section 2), without FCS and without Ethernet
+// padding.
 //
 //   for (const Vector& v : kVectors) use(v.title, from_hex(v.hex));
 #pragma once

@@ -125,27 +125,35 @@ TEST_CASE("an unknown key is refused with file, line, column and a suggestion") 
 }
 
 TEST_CASE("a bad value is refused with what was got and what was expected") {
-  CHECK(errors_of("mtu: 1000\n") == "t.yaml:1:6: key 'mtu': got '1000', expected a power of two, 256 .. 4096");
+  CHECK(errors_of("mtu: 1000\n") ==
+        "t.yaml:1:6: key 'mtu': got '1000', expected a power of two, 256 .. 4096");
   CHECK(errors_of("trace: yes\n") == "t.yaml:1:8: key 'trace': got 'yes', expected true or false");
   CHECK(errors_of("mode: hpc\n") ==
         "t.yaml:1:7: key 'mode': got 'hpc', expected one of dcqcn, hpcc (did you mean 'hpcc'?)");
   CHECK(errors_of("wire: {delay: 200}\n") ==
-        "t.yaml:1:15: key 'wire.delay': got '200', expected a time such as '200 ns' (ps, ns, us, ms, s), at most 1 ms "
+        "t.yaml:1:15: key 'wire.delay': got '200', expected a time such as '200 ns' (ps, ns, us, "
+        "ms, s), at most 1 ms "
         "(the unit is missing)");
   CHECK(errors_of("wire: {delay: 2 ms}\n") ==
-        "t.yaml:1:15: key 'wire.delay': got '2 ms', expected a time such as '200 ns' (ps, ns, us, ms, s), at most 1 ms "
+        "t.yaml:1:15: key 'wire.delay': got '2 ms', expected a time such as '200 ns' (ps, ns, us, "
+        "ms, s), at most 1 ms "
         "(out of range)");
   CHECK(errors_of("wire: {rate: 400 Gbps}\n") ==
-        "t.yaml:1:14: key 'wire.rate': got '400 Gbps', expected a rate such as '400 Gb/s' (b/s, kb/s, Mb/s, Gb/s, Tb/s), "
+        "t.yaml:1:14: key 'wire.rate': got '400 Gbps', expected a rate such as '400 Gb/s' (b/s, "
+        "kb/s, Mb/s, Gb/s, Tb/s), "
         "at least 1 b/s (unknown unit 'Gbps')");
   CHECK(errors_of("seed: -1\n") == "t.yaml:1:7: key 'seed': got '-1', expected a whole number");
-  CHECK(errors_of("port: 65536\n") == "t.yaml:1:7: key 'port': got '65536', expected a whole number, at most 65535");
+  CHECK(errors_of("port: 65536\n") ==
+        "t.yaml:1:7: key 'port': got '65536', expected a whole number, at most 65535");
   CHECK(errors_of("seed: [1]\n") == "t.yaml:1:7: key 'seed': got a list, expected a whole number");
   CHECK(errors_of("wire: 5\n") == "t.yaml:1:7: key 'wire': got a plain value, expected a mapping");
-  CHECK(errors_of("nics: {name: a}\n") == "t.yaml:1:7: key 'nics': got a mapping, expected a list of mappings");
-  CHECK(errors_of("sizes: [1, 2, 3, 4, 5]\n") == "t.yaml:1:8: key 'sizes': got 5 entries, expected 0 .. 4");
+  CHECK(errors_of("nics: {name: a}\n") ==
+        "t.yaml:1:7: key 'nics': got a mapping, expected a list of mappings");
+  CHECK(errors_of("sizes: [1, 2, 3, 4, 5]\n") ==
+        "t.yaml:1:8: key 'sizes': got 5 entries, expected 0 .. 4");
   CHECK(errors_of("sizes: [1, 4 KB]\n") ==
-        "t.yaml:1:12: key 'sizes[1]': got '4 KB', expected a size such as '4 KiB' (B, KiB, MiB, GiB, TiB), 1 B .. 1 GiB "
+        "t.yaml:1:12: key 'sizes[1]': got '4 KB', expected a size such as '4 KiB' (B, KiB, MiB, "
+        "GiB, TiB), 1 B .. 1 GiB "
         "(unknown unit 'KB')");
   CHECK(errors_of("nics: [{}]\n") == "t.yaml:1:8: key 'nics[0].name': missing");
   CHECK(errors_of("seed:\n") == "t.yaml:1:1: key 'seed': got nothing, expected a whole number");
@@ -165,7 +173,8 @@ TEST_CASE("all errors of a file come together, in file order") {
 }
 
 TEST_CASE("text that is not YAML names the place") {
-  CHECK_THROWS_WITH(Document::parse("a: [1, 2\nb: 3\n", "broken.yaml"), contains_text("broken.yaml:2:"));
+  CHECK_THROWS_WITH(Document::parse("a: [1, 2\nb: 3\n", "broken.yaml"),
+                    contains_text("broken.yaml:2:"));
   CHECK_THROWS_WITH(Document::load("/nonexistent/s.yaml"),
                     contains_text("/nonexistent/s.yaml: cannot open: No such file"));
 }

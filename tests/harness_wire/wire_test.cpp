@@ -129,7 +129,8 @@ TimePs exact_ceil(uint64_t bytes, uint64_t rate) {
 }  // namespace
 
 TEST_CASE("wire time is exact at any rate, however many bytes pass") {
-  for (uint64_t rate : {400'000'000'000ull, 100'000'000'000ull, 25'000'000'000ull, 399'999'999'937ull, 7ull * 1'000'000'000}) {
+  for (uint64_t rate : {400'000'000'000ull, 100'000'000'000ull, 25'000'000'000ull,
+                        399'999'999'937ull, 7ull * 1'000'000'000}) {
     WireClock c(rate);
     uint64_t bytes = 0;
     std::mt19937 rng(1);
@@ -148,8 +149,9 @@ TEST_CASE("back-to-back frames start every L + 24 byte times and never run dry")
     TimePs period;
     uint64_t rate;
   };
-  for (const Shape& s : {Shape{128, 1600, 400'000'000'000}, Shape{64, 1600, 200'000'000'000}, Shape{32, 1600, 100'000'000'000},
-                         Shape{16, 1600, 50'000'000'000}, Shape{128, 1600, 640'000'000'000}, Shape{64, 1600, 10'000'000'000},
+  for (const Shape& s : {Shape{128, 1600, 400'000'000'000}, Shape{64, 1600, 200'000'000'000},
+                         Shape{32, 1600, 100'000'000'000}, Shape{16, 1600, 50'000'000'000},
+                         Shape{128, 1600, 640'000'000'000}, Shape{64, 1600, 10'000'000'000},
                          Shape{128, 1601, 399'999'999'937}}) {
     for (uint32_t length : {60u, 64u, 65u, 127u, 128u, 300u, 1500u, 4154u, 9216u}) {
       // A frame that is badly cut into beats can be slower on the stream than on the wire.
@@ -176,7 +178,8 @@ TEST_CASE("back-to-back frames start every L + 24 byte times and never run dry")
       for (uint32_t i = 0; i < count; ++i) {
         if (wire_bound) {
           REQUIRE(rec.tx[i].first == 1000 + exact_ceil(uint64_t{i} * (length + 24) + 8, s.rate));
-          REQUIRE(rec.tx[i].last == 1000 + exact_ceil(uint64_t{i} * (length + 24) + 8 + length + 4, s.rate));
+          REQUIRE(rec.tx[i].last ==
+                  1000 + exact_ceil(uint64_t{i} * (length + 24) + 8 + length + 4, s.rate));
         }
         REQUIRE(rec.rx[i].first == rec.tx[i].first + 5000);
         REQUIRE(rec.rx[i].last == rec.tx[i].last + 5000);
@@ -318,7 +321,9 @@ TEST_CASE("with the FCS in the stream the wire adds none and the minimum is 64 b
 
 TEST_CASE("streams of different width and clock on the two ends carry the same frames") {
   std::mt19937 rng(5);
-  for (auto [wa, pa, wb, pb] : {std::array<uint32_t, 4>{128, 1600, 64, 1000}, {64, 1600, 128, 1733}, {16, 1600, 128, 1600},
+  for (auto [wa, pa, wb, pb] : {std::array<uint32_t, 4>{128, 1600, 64, 1000},
+                                {64, 1600, 128, 1733},
+                                {16, 1600, 128, 1600},
                                 {128, 1250, 32, 1600}}) {
     Link link({.rate_bps = 50'000'000'000, .delay_ps = 3000}, {wa, pa}, {wb, pb});
     Source src(link.tx(0), wa);
@@ -344,8 +349,9 @@ TEST_CASE("streams of different width and clock on the two ends carry the same f
 }
 
 TEST_CASE("a stream slower than the wire is refused") {
-  CHECK_THROWS_WITH(Link({.rate_bps = 400'000'000'000}, {64, 1600}, {128, 1600}),
-                    contains_text("end 0: a stream of 64 bytes every 1600 ps is slower than the wire"));
+  CHECK_THROWS_WITH(
+      Link({.rate_bps = 400'000'000'000}, {64, 1600}, {128, 1600}),
+      contains_text("end 0: a stream of 64 bytes every 1600 ps is slower than the wire"));
   CHECK_THROWS_WITH(Link({.rate_bps = 0}, {}, {}), contains_text("rate of 0 bit/s"));
   CHECK_THROWS_WITH(Link({}, {128, 0}, {}), contains_text("end 0 has no clock period"));
 }
@@ -356,7 +362,8 @@ TEST_CASE("a receiver that runs ahead of what is known throws, one at the edge o
   link.tx(0).edge(0, nullptr);
   CHECK(link.safe_until(1) == 1600 + 10'000);
   CHECK_FALSE(link.rx(1).edge(11'600, b));
-  CHECK_THROWS_WITH(link.rx(1).edge(11'601, b), contains_text("beyond what the sender has reached (11600 ps)"));
+  CHECK_THROWS_WITH(link.rx(1).edge(11'601, b),
+                    contains_text("beyond what the sender has reached (11600 ps)"));
 }
 
 TEST_CASE("a flood that the stream cannot keep up with is dropped by whole frames and counted") {
@@ -414,15 +421,17 @@ TEST_CASE("two threads see the same beats at the same times as one") {
     void add(uint64_t v) { hash = (hash ^ v) * 1099511628211ull; }
   };
   const auto make_node = [](Link& link, int index, TimePs period, Log& log) {
-    return [&link, index, period, &log, rng = std::mt19937(static_cast<uint32_t>(index + 1)), frame = std::vector<uint8_t>(),
-            at = uint32_t{0}](TimePs now) mutable {
+    return [&link, index, period, &log, rng = std::mt19937(static_cast<uint32_t>(index + 1)),
+            frame = std::vector<uint8_t>(), at = uint32_t{0}](TimePs now) mutable {
       const uint32_t width = index == 0 ? 128 : 64;
       const bool was_ready = link.tx(index).ready();
-      if (frame.empty() && rng() % 4 == 0) frame = frame_of(60 + rng() % 1000, static_cast<uint32_t>(now));
+      if (frame.empty() && rng() % 4 == 0)
+        frame = frame_of(60 + rng() % 1000, static_cast<uint32_t>(now));
       if (frame.empty()) {
         link.tx(index).edge(now, nullptr);
       } else {
-        const TxBeat b{frame.data() + at, std::min<uint32_t>(width, static_cast<uint32_t>(frame.size()) - at),
+        const TxBeat b{frame.data() + at,
+                       std::min<uint32_t>(width, static_cast<uint32_t>(frame.size()) - at),
                        at + width >= frame.size(), false};
         link.tx(index).edge(now, &b);
         if (was_ready) {
@@ -585,7 +594,8 @@ TEST_CASE("repeated and delayed frames never overlap on the cable") {
   Recorder rec;
   order_with(s, nullptr, &rec);
   REQUIRE(rec.rx.size() == 9);
-  for (size_t i = 1; i < rec.rx.size(); ++i) REQUIRE(rec.rx[i].first >= rec.rx[i - 1].last + 20 * (12 + 8));
+  for (size_t i = 1; i < rec.rx.size(); ++i)
+    REQUIRE(rec.rx[i].first >= rec.rx[i - 1].last + 20 * (12 + 8));
 }
 
 TEST_CASE("a hook can mark congestion in flight") {
@@ -631,7 +641,8 @@ TEST_CASE("software endpoints send and take whole frames at exact times") {
 }
 
 TEST_CASE("frames longer than the cable's delay are cut through") {
-  // 9000 B at 10 Gb/s take 7.2 us, the cable 5 ns: the receiver gets the first beat long before the frame is sent.
+  // 9000 B at 10 Gb/s take 7.2 us, the cable 5 ns: the receiver gets the first beat long before the
+  // frame is sent.
   Link link({.rate_bps = 10'000'000'000, .delay_ps = 5000}, {64, 1600}, {64, 1600});
   Source src(link.tx(0), 64);
   Sink sink(link.rx(1));
