@@ -33,13 +33,33 @@ module rx_dispatch (
   assign needs_ord = is_req || rxm.payload_len != 13'd0;
   assign target_ready = is_req ? req_ready : is_resp ? resp_ready : 1'b1;
 
-  assign rxm_ready = rxm_valid && target_ready && (ord_ready || !needs_ord);
-  assign req_valid = rxm_valid && is_req && ord_ready;
-  assign resp_valid = rxm_valid && is_resp && (ord_ready || !needs_ord);
-  assign ord_valid = rxm_valid && needs_ord && target_ready;
+  // Notes for rx_placer wait in a FIFO until it is there; note_ready depends on state only.
+  rnic_pkg::rx_ord_t note;
+  logic note_valid, note_ready;
+  logic [3:0] note_level;
+  assign rxm_ready = rxm_valid && target_ready && (note_ready || !needs_ord);
+  assign req_valid = rxm_valid && is_req && note_ready;
+  assign resp_valid = rxm_valid && is_resp && (note_ready || !needs_ord);
   assign req = rxm;
   assign resp = rxm;
-  assign ord = {is_req ? rnic_pkg::ORD_RESPONDER : rnic_pkg::ORD_DROP, rxm.payload_len};
+
+  assign note = {is_req ? rnic_pkg::ORD_RESPONDER : rnic_pkg::ORD_DROP, rxm.payload_len};
+  assign note_valid = rxm_valid && needs_ord && target_ready;
+  stream_fifo_small #(
+      .W(15),
+      .DEPTH(8),
+      .LATENCY(0)
+  ) u_notes (
+      .clk_i,
+      .rst_i,
+      .in_valid(note_valid),
+      .in_ready(note_ready),
+      .in_data(note),
+      .out_valid(ord_valid),
+      .out_ready(ord_ready),
+      .out_data(ord),
+      .level_o(note_level)
+  );
 
   always_ff @(posedge clk_i) begin
     cnt_rx_cnp_o <= rxm_valid && rxm_ready && is_cnp;
@@ -49,4 +69,7 @@ module rx_dispatch (
   assign trc_valid_o = rxm_valid && rxm_ready;
   assign trc_o = {rnic_pkg::TRC_RX_META, rxm.dest_qpn, 8'd0, rxm.psn};
   assign trc_sampled_o = 1'b1;
+
+  logic unused;
+  assign unused = ^note_level;
 endmodule

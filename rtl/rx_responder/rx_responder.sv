@@ -260,11 +260,13 @@ module rx_responder #(
   logic deciding;
   assign deciding = state_q == WAIT && answered;
 
-  logic fatal, wants_ack, off_host;
+  logic fatal, wants_ack, off_host, out_valid, out_ready;
+  rnic_pkg::rx_place_t out_place;
+  rnic_pkg::cqe_req_t out_cqe;
   assign fatal = nak_inv || nak_acc || nak_op;
   assign wants_ack = nak_seq || nak_rnr || fatal || (seen && dup_q) || (execute && m_q.ack_req);
   assign off_host = mr.target != rnic_pkg::TGT_HOST;
-  assign decision_out = deciding && place_ready && (!wants_ack || ackq_ready) && (!fatal || fail_ready);
+  assign decision_out = deciding && out_ready && (!wants_ack || ackq_ready) && (!fatal || fail_ready);
 
   logic [15:0] rq_cons_next;
   logic [31:0] total;
@@ -272,30 +274,30 @@ module rx_responder #(
   assign total = first_q ? m_q.dmalen : r_q.dmalen;
 
   always_comb begin
-    place = '0;
-    place.write = execute && m_q.payload_len != 13'd0;
-    place.len = m_q.payload_len;
-    place.addr = mr.iova;
-    place.target = mr.target;
-    place.gpu = mr.gpu;
-    place.qpn = qpn_q;
-    place.psn = m_q.psn;
-    place.has_cqe = execute && imm_q;
-    place.sampled = 1'b1;
+    out_place = '0;
+    out_place.write = execute && m_q.payload_len != 13'd0;
+    out_place.len = m_q.payload_len;
+    out_place.addr = mr.iova;
+    out_place.target = mr.target;
+    out_place.gpu = mr.gpu;
+    out_place.qpn = qpn_q;
+    out_place.psn = m_q.psn;
+    out_place.has_cqe = execute && imm_q;
+    out_place.sampled = 1'b1;
 
-    place_cqe = '0;
-    place_cqe.cqn = c_q.recv_cqn;
-    place_cqe.qpn = qpn_q;
-    place_cqe.opcode = rnic_desc_pkg::CQE_OPCODE_RECV_WRITE_IMM;
-    place_cqe.status = rnic_desc_pkg::CQE_STATUS_SUCCESS;
-    place_cqe.wqe_index = r_q.rq_cons;
-    place_cqe.byte_count = total;
-    place_cqe.imm = {m_q.imm[7:0], m_q.imm[15:8], m_q.imm[23:16], m_q.imm[31:24]};
-    place_cqe.imm_valid = 1'b1;
-    place_cqe.ipv6 = m_q.ipv6;
-    place_cqe.solicited = m_q.se;
-    place_cqe.fence = (off_host && m_q.payload_len != 13'd0) || (!first_q && r_q.off_host);
-    place_cqe.sampled = 1'b1;
+    out_cqe = '0;
+    out_cqe.cqn = c_q.recv_cqn;
+    out_cqe.qpn = qpn_q;
+    out_cqe.opcode = rnic_desc_pkg::CQE_OPCODE_RECV_WRITE_IMM;
+    out_cqe.status = rnic_desc_pkg::CQE_STATUS_SUCCESS;
+    out_cqe.wqe_index = r_q.rq_cons;
+    out_cqe.byte_count = total;
+    out_cqe.imm = {m_q.imm[7:0], m_q.imm[15:8], m_q.imm[23:16], m_q.imm[31:24]};
+    out_cqe.imm_valid = 1'b1;
+    out_cqe.ipv6 = m_q.ipv6;
+    out_cqe.solicited = m_q.se;
+    out_cqe.fence = (off_host && m_q.payload_len != 13'd0) || (!first_q && r_q.off_host);
+    out_cqe.sampled = 1'b1;
 
     ackq = '0;
     ackq.qpn = qpn_q;
@@ -318,9 +320,28 @@ module rx_responder #(
                  nak_acc ? rnic_desc_pkg::CQE_STATUS_REM_ACCESS_ERR : rnic_desc_pkg::CQE_STATUS_REM_OP_ERR;
     fail.event_type = nak_acc ? rnic_desc_pkg::EQE_TYPE_QP_ACCESS_ERR : rnic_desc_pkg::EQE_TYPE_QP_FATAL;
   end
-  assign place_valid = deciding && (!wants_ack || ackq_ready) && (!fatal || fail_ready);
-  assign ackq_valid = deciding && wants_ack && place_ready && (!fatal || fail_ready);
-  assign fail_valid = deciding && fatal && place_ready && ackq_ready;
+  assign out_valid = deciding && (!wants_ack || ackq_ready) && (!fatal || fail_ready);
+  assign ackq_valid = deciding && wants_ack && out_ready && (!fatal || fail_ready);
+  assign fail_valid = deciding && fatal && out_ready && ackq_ready;
+
+  // Decisions wait here for rx_placer; out_ready depends on state only.
+  localparam int unsigned PLACE_W = $bits(out_place) + $bits(out_cqe);
+  logic [1:0] out_level;
+  stream_fifo_small #(
+      .W(PLACE_W),
+      .DEPTH(2),
+      .LATENCY(0)
+  ) u_place (
+      .clk_i,
+      .rst_i,
+      .in_valid(out_valid),
+      .in_ready(out_ready),
+      .in_data({out_place, out_cqe}),
+      .out_valid(place_valid),
+      .out_ready(place_ready),
+      .out_data({place, place_cqe}),
+      .level_o(out_level)
+  );
 
   // ---------------------------------------------------------------------------------- receive half, next
   always_comb begin
@@ -440,5 +461,5 @@ module rx_responder #(
   assign trc_sampled_o = 1'b1;
 
   logic unused;
-  assign unused = ^{c_q, path, m_q, q_rq_qpn_i, work_q};
+  assign unused = ^{c_q, path, m_q, q_rq_qpn_i, work_q, out_level};
 endmodule

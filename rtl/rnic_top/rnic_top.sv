@@ -1,0 +1,2643 @@
+// SPDX-License-Identifier: Apache-2.0
+// The NIC: every block and how they are joined. rtl/README.md walks a WRITE through it; each block's README says what it
+// promises. Nothing is decided here but the merging of failures, doorbells and local errors, and the lists of counters,
+// trace sources and borders.
+// Clocks: core_clk_i (everything) and mac_clk_i (mac_tx_gen, mac_rx). The resets of both must overlap.
+module rnic_top #(
+    parameter int unsigned DATA_W = 512,            // 128, 256, 512, 1024
+    parameter int unsigned N_QP = 64,
+    parameter int unsigned N_CQ = 64,
+    parameter int unsigned N_EQ = 8,
+    parameter int unsigned N_MR = 256,
+    parameter int unsigned N_PD = 64,
+    parameter int unsigned N_PATH = 64,
+    parameter int unsigned N_MSIX = 32,
+    parameter int unsigned N_WQE = 256,             // WQEs on chip
+    parameter int unsigned N_MSG = 512,             // messages in flight
+    parameter int unsigned N_TXSLOT = 64,           // packets being filled
+    parameter int unsigned N_TAG = 128,             // read TLPs in flight
+    parameter int unsigned DEVMEM_BYTES = 262144,
+    parameter int unsigned RX_BUF_BYTES = 131072,
+    parameter int unsigned UAR_STRIDE = 4096,       // 256 or 4096
+    parameter int unsigned CTX_LAT = 1,             // context read latency, 1 to 3
+    parameter int unsigned GEN_FCS = 0,             // 1: frames carry their FCS
+    parameter int unsigned CORE_PS = 2000,          // clock periods
+    parameter int unsigned MAC_PS = 1600,
+    // Fixed by the lists below; not to be set.
+    parameter int unsigned N_TRC = 21,
+    parameter int unsigned N_BORDER = 27
+) (
+    input  logic core_clk_i,
+    input  logic core_rst_i,
+    input  logic mac_clk_i,
+    input  logic mac_rst_i,
+
+    // DMA master
+    output logic m_axi_awvalid,
+    input  logic m_axi_awready,
+    output logic [7:0] m_axi_awid,
+    output logic [63:0] m_axi_awaddr,
+    output logic [7:0] m_axi_awlen,
+    output logic [31:0] m_axi_awuser,
+    output logic m_axi_wvalid,
+    input  logic m_axi_wready,
+    output logic [DATA_W-1:0] m_axi_wdata,
+    output logic [DATA_W/8-1:0] m_axi_wstrb,
+    output logic m_axi_wlast,
+    input  logic m_axi_bvalid,
+    output logic m_axi_bready,
+    input  logic [7:0] m_axi_bid,
+    input  logic [1:0] m_axi_bresp,
+    output logic m_axi_arvalid,
+    input  logic m_axi_arready,
+    output logic [7:0] m_axi_arid,
+    output logic [63:0] m_axi_araddr,
+    output logic [7:0] m_axi_arlen,
+    output logic [31:0] m_axi_aruser,
+    input  logic m_axi_rvalid,
+    output logic m_axi_rready,
+    input  logic [7:0] m_axi_rid,
+    input  logic [DATA_W-1:0] m_axi_rdata,
+    input  logic [1:0] m_axi_rresp,
+    input  logic m_axi_rlast,
+    input  logic m_axi_ruser,
+    // BAR0, doorbells
+    input  logic bar0_awvalid,
+    output logic bar0_awready,
+    input  logic [31:0] bar0_awaddr,
+    input  logic bar0_wvalid,
+    output logic bar0_wready,
+    input  logic [31:0] bar0_wdata,
+    input  logic [3:0] bar0_wstrb,
+    output logic bar0_bvalid,
+    input  logic bar0_bready,
+    output logic [1:0] bar0_bresp,
+    input  logic bar0_arvalid,
+    output logic bar0_arready,
+    input  logic [31:0] bar0_araddr,
+    output logic bar0_rvalid,
+    input  logic bar0_rready,
+    output logic [31:0] bar0_rdata,
+    output logic [1:0] bar0_rresp,
+    // BAR1, BlueFlame
+    input  logic bar1_awvalid,
+    output logic bar1_awready,
+    input  logic [31:0] bar1_awaddr,
+    input  logic bar1_wvalid,
+    output logic bar1_wready,
+    input  logic [DATA_W-1:0] bar1_wdata,
+    input  logic [DATA_W/8-1:0] bar1_wstrb,
+    input  logic bar1_wlast,
+    output logic bar1_bvalid,
+    input  logic bar1_bready,
+    output logic [1:0] bar1_bresp,
+    // BAR2, registers
+    input  logic [31:0] bar2_awaddr,
+    input  logic bar2_awvalid,
+    output logic bar2_awready,
+    input  logic [31:0] bar2_wdata,
+    input  logic [3:0] bar2_wstrb,
+    input  logic bar2_wvalid,
+    output logic bar2_wready,
+    output logic [1:0] bar2_bresp,
+    output logic bar2_bvalid,
+    input  logic bar2_bready,
+    input  logic [31:0] bar2_araddr,
+    input  logic bar2_arvalid,
+    output logic bar2_arready,
+    output logic [31:0] bar2_rdata,
+    output logic [1:0] bar2_rresp,
+    output logic bar2_rvalid,
+    input  logic bar2_rready,
+    // GDR window
+    input  logic gdr_awvalid,
+    output logic gdr_awready,
+    input  logic [31:0] gdr_awaddr,
+    input  logic [7:0] gdr_awlen,
+    input  logic gdr_wvalid,
+    output logic gdr_wready,
+    input  logic [DATA_W-1:0] gdr_wdata,
+    input  logic [DATA_W/8-1:0] gdr_wstrb,
+    input  logic gdr_wlast,
+    output logic gdr_bvalid,
+    input  logic gdr_bready,
+    output logic [1:0] gdr_bresp,
+    input  logic gdr_arvalid,
+    output logic gdr_arready,
+    input  logic [31:0] gdr_araddr,
+    input  logic [7:0] gdr_arlen,
+    output logic gdr_rvalid,
+    input  logic gdr_rready,
+    output logic [DATA_W-1:0] gdr_rdata,
+    output logic [1:0] gdr_rresp,
+    output logic gdr_rlast,
+    // To the MAC (mac_clk)
+    output logic mac_tx_valid,
+    input  logic mac_tx_ready,
+    output logic [DATA_W-1:0] mac_tx_data,
+    output logic [7:0] mac_tx_cnt,
+    output logic mac_tx_last,
+    output logic mac_tx_err,
+    // From the MAC (mac_clk)
+    input  logic mac_rx_valid,
+    input  logic [DATA_W-1:0] mac_rx_data,
+    input  logic [7:0] mac_rx_cnt,
+    input  logic mac_rx_last,
+    input  logic mac_rx_err,
+    // Raw frames (core_clk)
+    input  logic raw_tx_valid,
+    output logic raw_tx_ready,
+    input  logic [DATA_W-1:0] raw_tx_data,
+    input  logic [7:0] raw_tx_cnt,
+    input  logic raw_tx_last,
+    output logic raw_rx_valid,
+    input  logic raw_rx_ready,
+    output logic [DATA_W-1:0] raw_rx_data,
+    output logic [7:0] raw_rx_cnt,
+    output logic raw_rx_last,
+    // Trace bus: one lane per source, {event, qpn, info}
+    output logic [N_TRC-1:0] trc_valid_o,
+    output logic [N_TRC*64-1:0] trc_o,
+    output logic [N_TRC-1:0] trc_sampled_o,
+    // Stream borders, in the order of the list below
+    output logic [N_BORDER-1:0] border_valid_o,
+    output logic [N_BORDER-1:0] border_ready_o
+);
+
+  if (DATA_W != 128 && DATA_W != 256 && DATA_W != 512 && DATA_W != 1024) begin : gen_bad_data_w
+    $error("rnic_top: DATA_W must be 128, 256, 512 or 1024");
+  end
+
+  logic core_rst, mac_rst;
+  logic running, ready, tx_quiet;
+  logic [rnic_regs_pkg::N_COUNTERS-1:0] cnt_inc;
+  logic [4:0] cnt_add;
+  logic [79:0] cnt_amount;
+  logic unused_rd2_ready, unused_ev2, unused_kick;
+  logic [1:0] unused_wr3;
+  logic [8:0] init_done;
+  logic [7:0] qpi_valid, qpi_ready;
+
+  // Nets: posted work
+  logic db_page_valid;
+  logic db_page_ready;
+  logic [23:0] db_page_qpn;
+  logic [15:0] db_page_index;
+  logic rqdb_valid;
+  logic rqdb_ready;
+  logic [23:0] rqdb_qpn;
+  logic [15:0] rqdb_index;
+  logic cqw_valid;
+  logic cqw_ready;
+  logic [15:0] cqw_cqn;
+  logic [15:0] cqw_index;
+  logic cqw_arm;
+  logic cqw_arm_sol;
+  logic ctx_db_lk_valid;
+  logic ctx_db_lk_ready;
+  logic [23:0] ctx_db_lk_qpn;
+  logic ctx_db_ctx_valid;
+  rnic_pkg::qp_conn_t ctx_db_ctx;
+  rnic_pkg::qp_init_t qpi;
+  logic cnt_doorbell_refused__doorbell;
+  logic bf_valid;
+  logic bf_ready;
+  rnic_pkg::wqe_entry_t bf;
+  logic db_bf_valid;
+  logic db_bf_ready;
+  logic [23:0] db_bf_qpn;
+  logic [15:0] db_bf_index;
+  logic cnt_bf_fallbacks__blueflame;
+  logic cnt_doorbell_refused__blueflame;
+  logic db_valid;
+  logic db_ready;
+  logic [23:0] db_qpn;
+  logic [15:0] db_index;
+  logic ctx_sch_lk_valid;
+  logic ctx_sch_lk_ready;
+  logic [23:0] ctx_sch_lk_qpn;
+  logic ctx_sch_ctx_valid;
+  rnic_pkg::qp_conn_t ctx_sch_ctx;
+  logic wqe_req_valid;
+  logic wqe_req_ready;
+  logic [23:0] wqe_req_qpn;
+  logic [15:0] wqe_req_index;
+  logic [6:0] wqe_req_blocks;
+  logic [15:0] wqe_req_avail;
+  logic fetch_done_valid;
+  logic fetch_done_ready;
+  logic [23:0] fetch_done_qpn;
+  logic fetch_done_last;
+  logic [15:0] fetch_done_next;
+  logic [4:0] fetch_done_pushed;
+  logic bfw_valid;
+  rnic_pkg::wqe_entry_t bfw;
+  logic store_flush_valid;
+  logic store_flush_ready;
+  logic [23:0] store_flush_qpn;
+  logic turn_valid;
+  logic turn_ready;
+  logic [23:0] turn_qpn;
+  logic turn_done_valid;
+  logic turn_done_ready;
+  logic [23:0] turn_done_qpn;
+  logic turn_done_more;
+  logic [1:0] turn_done_blocked;
+  logic [5:0] turn_done_popped;
+  logic msg_room;
+  logic qry_lk_valid;
+  logic qry_lk_ready;
+  logic [23:0] qry_lk_qpn;
+  logic qry_valid;
+  logic [15:0] qry_prod;
+  logic [15:0] qry_fetch;
+  logic bf_smp_valid;
+  logic [23:0] bf_smp_qpn;
+  logic bf_smp_hit;
+  logic cnt_doorbells__sq_scheduler;
+  logic cnt_doorbell_refused__sq_scheduler;
+  logic cnt_bf_pushes__sq_scheduler;
+  logic cnt_bf_fallbacks__sq_scheduler;
+  logic ctx_wf_lk_valid;
+  logic ctx_wf_lk_ready;
+  logic [23:0] ctx_wf_lk_qpn;
+  logic ctx_wf_ctx_valid;
+  rnic_pkg::qp_conn_t ctx_wf_ctx;
+  logic rd0_valid;
+  logic rd0_ready;
+  rnic_pkg::dma_rd_req_t rd0_req;
+  logic rdrsp_valid;
+  rnic_pkg::dma_rd_rsp_t rdrsp;
+  logic [DATA_W-1:0] rdrsp_data;
+  logic wqe_valid;
+  logic wqe_ready;
+  rnic_pkg::wqe_entry_t wqe;
+  logic wf_smp_valid;
+  logic wf_smp_take;
+  logic [23:0] wf_smp_qpn;
+  logic wf_smp_hit;
+  logic cnt_wqe_fetched__wqe_fetch_engine;
+  logic cnt_wqe_errors__wqe_fetch_engine;
+  logic whd_lk_valid;
+  logic whd_lk_ready;
+  logic [23:0] whd_lk_qpn;
+  logic whd_valid;
+  logic whd_ready;
+  logic whd_empty;
+  logic whd_last;
+  rnic_pkg::wqe_entry_t whd;
+  logic whd_stop;
+  logic wpop_valid;
+  logic [23:0] wpop_qpn;
+
+  // Nets: requester
+  logic [7:0] cfg_mac_cfg_ack_req_every;
+  logic ctx_sq_lk_valid;
+  logic ctx_sq_lk_ready;
+  logic [23:0] ctx_sq_lk_qpn;
+  logic ctx_sq_ctx_valid;
+  rnic_pkg::qp_conn_t ctx_sq_ctx;
+  logic half_snd_lk_valid;
+  logic half_snd_lk_ready;
+  logic [23:0] half_snd_lk_qpn;
+  logic half_snd_ctx_valid;
+  rnic_pkg::qp_send_t half_snd_ctx;
+  logic half_snd_wr_valid;
+  logic [23:0] half_snd_wr_qpn;
+  rnic_pkg::qp_send_t half_snd_wr;
+  logic mrq0_valid;
+  logic mrq0_ready;
+  rnic_pkg::mr_req_t mrq0;
+  logic mrs0_valid;
+  rnic_pkg::mr_rsp_t mrs0;
+  logic slot_valid;
+  logic slot_ready;
+  logic [7:0] slot_id;
+  logic txp_valid;
+  logic txp_ready;
+  rnic_pkg::tx_pkt_t txp;
+  logic [7:0] txp_slot;
+  logic inl_valid;
+  logic inl_ready;
+  logic [7:0] inl_slot;
+  logic [767:0] inl_data;
+  logic [6:0] inl_len;
+  logic rd1_valid;
+  logic rd1_ready;
+  rnic_pkg::dma_rd_req_t rd1_req;
+  logic msg_push_valid;
+  logic msg_push_ready;
+  logic [23:0] msg_push_qpn;
+  rnic_pkg::msg_t msg_push;
+  logic fail_sq_valid;
+  logic fail_sq_ready;
+  rnic_pkg::qp_fail_t fail_sq;
+  logic terr_sq_valid;
+  logic terr_sq_ready;
+  logic [23:0] terr_sq_qpn;
+  logic [15:0] terr_sq_index;
+  logic [7:0] terr_sq_status;
+  logic cnt_msgs_posted__sq_engine;
+  logic cnt_tx_requests__sq_engine;
+  logic mhd_lk_valid;
+  logic mhd_lk_ready;
+  logic [23:0] mhd_lk_qpn;
+  logic mhd_valid;
+  logic mhd_empty;
+  rnic_pkg::msg_t mhd;
+  logic mpop_valid;
+  logic [23:0] mpop_qpn;
+  logic nudge_valid;
+  logic nudge_ready;
+  logic [23:0] nudge_qpn;
+
+  // Nets: transmit path
+  logic [12:0] cfg_tx_start_threshold_bytes;
+  logic txb_valid;
+  logic txb_ready;
+  logic [DATA_W-1:0] txb_data;
+  logic [7:0] txb_cnt;
+  logic txb_last;
+  logic txb_abort;
+  rnic_pkg::tx_pkt_t txb_pkt;
+  logic terr_tx_valid;
+  logic terr_tx_ready;
+  logic [23:0] terr_tx_qpn;
+  logic [15:0] terr_tx_index;
+  logic [7:0] terr_tx_status;
+  logic rsp_valid;
+  logic rsp_ready;
+  rnic_pkg::tx_pkt_t rsp;
+  logic path_tx_lk_valid;
+  logic path_tx_lk_ready;
+  logic [15:0] path_tx_lk_index;
+  logic path_tx_valid;
+  rnic_pkg::path_t path_tx;
+  logic pkt_valid;
+  logic pkt_ready;
+  logic [DATA_W-1:0] pkt_data;
+  logic [7:0] pkt_cnt;
+  logic pkt_last;
+  logic pkt_abort;
+  rnic_pkg::tx_eth_t pkt_eth;
+  logic cnt_tx_no_path__tx_packetizer;
+  logic mrg_valid;
+  logic mrg_ready;
+  logic [DATA_W-1:0] mrg_data;
+  logic [7:0] mrg_cnt;
+  logic mrg_last;
+  logic mrg_abort;
+  rnic_pkg::tx_eth_t mrg_eth;
+  logic cnt_tx_frames__tx_merge;
+  logic cnt_tx_bytes__tx_merge;
+  logic [15:0] cnt_tx_bytes_amount__tx_merge;
+  logic cnt_tx_raw_frames__tx_merge;
+  logic txc_empty;
+  logic cnt_tx_underruns__cdc_tx;
+  logic [23:0] underrun_qpn;
+  logic [23:0] underrun_psn;
+  logic txc_valid;
+  logic txc_ready;
+  logic [DATA_W-1:0] txc_data;
+  logic [7:0] txc_cnt;
+  logic txc_last;
+  logic txc_abort;
+  rnic_pkg::tx_eth_t txc_eth;
+  logic txc_two;
+  logic mac_underrun;
+  logic [23:0] mac_underrun_qpn;
+  logic [23:0] mac_underrun_psn;
+
+  // Nets: receive path
+  logic mrx_valid;
+  logic [DATA_W-1:0] mrx_data;
+  logic [7:0] mrx_cnt;
+  logic mrx_last;
+  logic mrx_err;
+  logic rxc_valid;
+  logic [DATA_W-1:0] rxc_data;
+  logic [7:0] rxc_cnt;
+  logic rxc_last;
+  logic rxc_err;
+  logic rxc_ovf;
+  logic cnt_rx_cdc_drops__cdc_rx;
+  logic cfg_mac_cfg_promisc_raw;
+  logic [47:0] cfg_port_mac_addr;
+  logic bt_valid;
+  logic [DATA_W-1:0] bt_data;
+  logic [7:0] bt_cnt;
+  logic bt_last;
+  logic vd_valid;
+  logic [1:0] vd_kind;
+  rnic_pkg::rx_meta_t vd_meta;
+  logic early_valid;
+  logic [23:0] early_qpn;
+  logic cnt_rx_frames__rx_parser;
+  logic [15:0] cnt_rx_bytes_amount__rx_parser;
+  logic cnt_rx_crc_errors__rx_parser;
+  logic cnt_rx_runts__rx_parser;
+  logic cnt_rx_icrc_errors__rx_parser;
+  logic cnt_rx_header_errors__rx_parser;
+  logic cnt_rx_roce_packets__rx_parser;
+  logic cnt_rx_raw_filtered__rx_parser;
+  logic [15:0] cfg_rx_buf_drop_reserve;
+  logic pk_valid;
+  logic pk_ready;
+  rnic_pkg::rx_meta_t pk_meta;
+  logic row_valid;
+  logic row_ready;
+  logic [DATA_W-1:0] row_data;
+  logic row_first;
+  logic row_last;
+  logic [6:0] row_off;
+  logic [12:0] row_len;
+  logic cnt_rx_buffer_drops__rx_buffer;
+  logic cnt_rx_raw_frames__rx_buffer;
+  logic cnt_rx_raw_drops__rx_buffer;
+  logic [15:0] rx_level_rows;
+  logic rxm_valid;
+  logic rxm_ready;
+  rnic_pkg::rx_meta_t rxm;
+  logic rxd_valid;
+  logic rxd_ready;
+  logic [DATA_W-1:0] rxd_data;
+  logic [7:0] rxd_cnt;
+  logic rxd_last;
+  logic req_valid;
+  logic req_ready;
+  rnic_pkg::rx_meta_t req;
+  logic resp_valid;
+  logic resp_ready;
+  rnic_pkg::rx_meta_t resp;
+  logic ord_valid;
+  logic ord_ready;
+  rnic_pkg::rx_ord_t ord;
+  logic cnt_rx_cnp__rx_dispatch;
+
+  // Nets: responder
+  logic ctx_rs_lk_valid;
+  logic ctx_rs_lk_ready;
+  logic [23:0] ctx_rs_lk_qpn;
+  logic ctx_rs_ctx_valid;
+  rnic_pkg::qp_conn_t ctx_rs_ctx;
+  logic half_rcv_lk_valid;
+  logic half_rcv_lk_ready;
+  logic [23:0] half_rcv_lk_qpn;
+  logic half_rcv_ctx_valid;
+  rnic_pkg::qp_recv_t half_rcv_ctx;
+  logic half_rcv_wr_valid;
+  logic [23:0] half_rcv_wr_qpn;
+  rnic_pkg::qp_recv_t half_rcv_wr;
+  logic path_rp_lk_valid;
+  logic path_rp_lk_ready;
+  logic [15:0] path_rp_lk_index;
+  logic path_rp_valid;
+  rnic_pkg::path_t path_rp;
+  logic mrq1_valid;
+  logic mrq1_ready;
+  rnic_pkg::mr_req_t mrq1;
+  logic mrs1_valid;
+  rnic_pkg::mr_rsp_t mrs1;
+  logic [23:0] q_rq_qpn;
+  logic [15:0] q_rq_prod;
+  logic place_valid;
+  logic place_ready;
+  rnic_pkg::rx_place_t place;
+  rnic_pkg::cqe_req_t place_cqe;
+  logic ackq_valid;
+  logic ackq_ready;
+  rnic_pkg::ack_req_t ackq;
+  logic fail_rs_valid;
+  logic fail_rs_ready;
+  rnic_pkg::qp_fail_t fail_rs;
+  logic cq2_valid;
+  logic cq2_ready;
+  rnic_pkg::cqe_req_t cq2;
+  logic cnt_rx_unknown_qp__rx_responder;
+  logic cnt_rx_pkey_errors__rx_responder;
+  logic cnt_rx_addr_errors__rx_responder;
+  logic cnt_rx_requests__rx_responder;
+  logic cnt_rx_duplicates__rx_responder;
+  logic cnt_rx_out_of_order__rx_responder;
+  logic cnt_doorbell_refused__rx_responder;
+  logic cnt_msgs_flushed__rx_responder;
+  logic wr0_req_valid;
+  logic wr0_req_ready;
+  rnic_pkg::dma_wr_req_t wr0_req;
+  logic wr0_dat_valid;
+  logic wr0_dat_ready;
+  logic [DATA_W-1:0] wr0_dat_data;
+  logic [7:0] wr0_dat_cnt;
+  logic wr0_dat_last;
+  logic cq0_valid;
+  logic cq0_ready;
+  rnic_pkg::cqe_req_t cq0;
+  logic [7:0] cfg_ack_coalesce_count;
+  logic [15:0] cfg_ack_coalesce_cycles;
+  logic ctx_re_lk_valid;
+  logic ctx_re_lk_ready;
+  logic [23:0] ctx_re_lk_qpn;
+  logic ctx_re_ctx_valid;
+  rnic_pkg::qp_conn_t ctx_re_ctx;
+  logic cnt_tx_acks__resp_engine;
+  logic cnt_tx_nak_seq__resp_engine;
+  logic cnt_tx_nak_inv__resp_engine;
+  logic cnt_tx_nak_access__resp_engine;
+  logic cnt_tx_nak_op__resp_engine;
+  logic cnt_tx_rnr_nak__resp_engine;
+
+  // Nets: acknowledged side of the requester
+  logic terr_valid;
+  logic terr_ready;
+  logic [23:0] terr_qpn;
+  logic [15:0] terr_index;
+  logic [7:0] terr_status;
+  logic ctx_cp_lk_valid;
+  logic ctx_cp_lk_ready;
+  logic [23:0] ctx_cp_lk_qpn;
+  logic ctx_cp_ctx_valid;
+  rnic_pkg::qp_conn_t ctx_cp_ctx;
+  logic half_cps_lk_valid;
+  logic half_cps_lk_ready;
+  logic [23:0] half_cps_lk_qpn;
+  logic half_cps_ctx_valid;
+  rnic_pkg::qp_send_t half_cps_ctx;
+  logic half_ack_lk_valid;
+  logic half_ack_lk_ready;
+  logic [23:0] half_ack_lk_qpn;
+  logic half_ack_ctx_valid;
+  rnic_pkg::qp_ack_t half_ack_ctx;
+  logic half_ack_wr_valid;
+  logic [23:0] half_ack_wr_qpn;
+  rnic_pkg::qp_ack_t half_ack_wr;
+  logic path_cp_lk_valid;
+  logic path_cp_lk_ready;
+  logic [15:0] path_cp_lk_index;
+  logic path_cp_valid;
+  rnic_pkg::path_t path_cp;
+  logic cq1_valid;
+  logic cq1_ready;
+  rnic_pkg::cqe_req_t cq1;
+  logic fail_cp_valid;
+  logic fail_cp_ready;
+  rnic_pkg::qp_fail_t fail_cp;
+  logic cnt_rx_ack__rx_completer;
+  logic cnt_rx_nak__rx_completer;
+  logic cnt_rx_ghost_acks__rx_completer;
+  logic cnt_rx_unknown_qp__rx_completer;
+  logic cnt_rx_pkey_errors__rx_completer;
+  logic cnt_rx_addr_errors__rx_completer;
+  logic cnt_msgs_completed__rx_completer;
+  logic cnt_msgs_flushed__rx_completer;
+
+  // Nets: completions and events
+  logic cq_cons_req;
+  logic cq_cons_we;
+  logic [14:0] cq_cons_addr;
+  logic [31:0] cq_cons_wdata;
+  logic [3:0] cq_cons_wstrb;
+  logic cq_cons_ack;
+  logic [31:0] cq_cons_rdata;
+  logic cqdb_valid;
+  logic cqdb_ready;
+  logic [15:0] cqdb_cqn;
+  logic [15:0] cqdb_index;
+  logic cqdb_arm;
+  logic cqdb_arm_sol;
+  logic [63:0] trace_clock;
+  logic cq_cw_valid;
+  logic [15:0] cq_cw_index;
+  rnic_pkg::cq_entry_t cq_cw;
+  logic cq_cr_valid;
+  logic [15:0] cq_cr_index;
+  logic cq_crs_valid;
+  rnic_pkg::cq_entry_t cq_crs;
+  logic [15:0] cq_crs_prod;
+  logic [15:0] cq_crs_cons;
+  logic wr1_req_valid;
+  logic wr1_req_ready;
+  rnic_pkg::dma_wr_req_t wr1_req;
+  logic wr1_dat_valid;
+  logic wr1_dat_ready;
+  logic [DATA_W-1:0] wr1_dat_data;
+  logic [7:0] wr1_dat_cnt;
+  logic wr1_dat_last;
+  logic ev0_valid;
+  logic ev0_ready;
+  rnic_pkg::event_t ev0;
+  logic fail_cg_valid;
+  logic fail_cg_ready;
+  rnic_pkg::qp_fail_t fail_cg;
+  logic cnt_cqe_written__cqe_gen;
+  logic cnt_cq_overrun__cqe_gen;
+  logic cnt_doorbell_refused__cqe_gen;
+  logic ev1_valid;
+  logic ev1_ready;
+  rnic_pkg::event_t ev1;
+  logic eq_cons_req;
+  logic eq_cons_we;
+  logic [10:0] eq_cons_addr;
+  logic [31:0] eq_cons_wdata;
+  logic [3:0] eq_cons_wstrb;
+  logic eq_cons_ack;
+  logic [31:0] eq_cons_rdata;
+  logic eq_cw_valid;
+  logic [7:0] eq_cw_index;
+  rnic_pkg::eq_entry_t eq_cw;
+  logic eq_cr_valid;
+  logic [7:0] eq_cr_index;
+  logic eq_crs_valid;
+  rnic_pkg::eq_entry_t eq_crs;
+  logic [15:0] eq_crs_prod;
+  logic msix_table_req;
+  logic msix_table_we;
+  logic [9:0] msix_table_addr;
+  logic [31:0] msix_table_wdata;
+  logic [3:0] msix_table_wstrb;
+  logic msix_table_ack;
+  logic [31:0] msix_table_rdata;
+  logic msix_pba_req;
+  logic [3:0] msix_pba_addr;
+  logic msix_pba_ack;
+  logic [31:0] msix_pba_rdata;
+  logic wr2_req_valid;
+  logic wr2_req_ready;
+  rnic_pkg::dma_wr_req_t wr2_req;
+  logic wr2_dat_valid;
+  logic wr2_dat_ready;
+  logic [DATA_W-1:0] wr2_dat_data;
+  logic [7:0] wr2_dat_cnt;
+  logic wr2_dat_last;
+  logic cnt_eqe_written__event_queue;
+  logic cnt_eq_overrun__event_queue;
+  logic cnt_msix_sent__event_queue;
+
+  // Nets: dma and memory regions
+  logic [2:0] cfg_dma_cfg_mps;
+  logic [2:0] cfg_dma_cfg_mrrs;
+  logic [7:0] cfg_dma_pacing_ctrl_max_reads;
+  logic [19:0] cfg_dma_timeout_us;
+  logic cfg_dma_cfg_relaxed;
+  logic cfg_gdr_bar_en_enable;
+  logic [255:0] cfg_gpu_base_addr;
+  logic [255:0] cfg_gpu_limit_addr;
+  logic [63:0] cfg_devmem_base_addr;
+  logic drain;
+  logic dma_idle;
+  logic fault_valid;
+  logic fault_ready;
+  rnic_pkg::dma_fault_t fault;
+  logic dm_wr_valid;
+  logic dm_wr_ready;
+  logic [31:0] dm_wr_row;
+  logic [DATA_W-1:0] dm_wr_data;
+  logic [DATA_W/8-1:0] dm_wr_strb;
+  logic dm_rd_valid;
+  logic dm_rd_ready;
+  logic [31:0] dm_rd_row;
+  logic [DATA_W-1:0] dm_rd_data;
+  logic cnt_dma_reads__dma_master;
+  logic cnt_dma_writes__dma_master;
+  logic [15:0] cnt_dma_read_bytes_amount__dma_master;
+  logic [15:0] cnt_dma_write_bytes_amount__dma_master;
+  logic cnt_dma_read_errors__dma_master;
+  logic cnt_dma_page_fault__dma_master;
+  logic cnt_dma_timeouts__dma_master;
+  logic cnt_gdr_refused__dma_master;
+  logic mr_cw_valid;
+  logic [23:0] mr_cw_index;
+  rnic_pkg::mr_entry_t mr_cw;
+  logic mr_cr_valid;
+  logic mr_cr_ready;
+  logic [23:0] mr_cr_index;
+  logic mr_crs_valid;
+  rnic_pkg::mr_entry_t mr_crs;
+  logic cnt_mr_errors__mr_table;
+  logic cnt_gdr_refused__mr_table;
+
+  // Nets: contexts and tables
+  logic ctx_cw_valid;
+  logic [23:0] ctx_cw_qpn;
+  rnic_pkg::qp_conn_t ctx_cw;
+  logic q_lk_valid;
+  logic q_lk_ready;
+  logic [23:0] q_lk_qpn;
+  logic q_ctx_valid;
+  rnic_pkg::qp_conn_t q_conn;
+  rnic_pkg::qp_send_t q_snd;
+  rnic_pkg::qp_ack_t q_ack;
+  rnic_pkg::qp_recv_t q_rcv;
+  logic path_cw_valid;
+  logic [15:0] path_cw_index;
+  rnic_pkg::path_t path_cw;
+  logic path_cr_valid;
+  logic path_cr_ready;
+  logic [15:0] path_cr_index;
+  logic path_crs_valid;
+  rnic_pkg::path_t path_crs;
+  logic mbox_in_req;
+  logic mbox_in_we;
+  logic [6:0] mbox_in_addr;
+  logic [31:0] mbox_in_wdata;
+  logic [3:0] mbox_in_wstrb;
+  logic mbox_in_ack;
+  logic [31:0] mbox_in_rdata;
+  logic mbox_out_req;
+  logic [6:0] mbox_out_addr;
+  logic mbox_out_ack;
+  logic [31:0] mbox_out_rdata;
+  logic cfg_cmd_ctrl_go;
+  logic cmd_busy;
+  logic [7:0] cmd_status;
+  logic [15:0] cmd_token;
+  logic [19:0] cfg_qp_rate_limit_mbps;
+  logic fatal;
+  logic fail_valid;
+  logic fail_ready;
+  rnic_pkg::qp_fail_t fail;
+  logic cnt_cmd_done__cmd_unit;
+  logic cnt_cmd_errors__cmd_unit;
+
+  // Nets: registers, reset
+  logic [63:0] cfg_qp_ctx_base_addr;
+  logic [31:0] cfg_mrc_path_mask_mask;
+  logic cfg_reset_device;
+  logic cfg_trace_ctrl_enable;
+  logic cfg_trace_ctrl_all;
+  logic cfg_trace_ctrl_qp_filter;
+  logic cfg_trace_ctrl_clear;
+  logic [3:0] cfg_trace_ctrl_one_in_log2;
+  logic [23:0] cfg_trace_qpn_qpn;
+  logic [63:0] cfg_trace_clk_count;
+  logic cfg_trace_clk_count_we;
+  logic [15:0] trace_level;
+  logic [15:0] trace_lost;
+  logic [1:0] cfg_cc_global_ctrl_mode;
+  logic cfg_cc_global_ctrl_enable;
+  logic [28:0] cfg_cc_global_ctrl_reserved;
+  logic counters_req;
+  logic [11:0] counters_addr;
+  logic counters_ack;
+  logic [31:0] counters_rdata;
+  logic trace_ring_req;
+  logic [4:0] trace_ring_addr;
+  logic trace_ring_ack;
+  logic [31:0] trace_ring_rdata;
+  logic borders_req;
+  logic [10:0] borders_addr;
+  logic borders_ack;
+  logic [31:0] borders_rdata;
+  logic cnt_bad_register_access__csr;
+  logic mac_rst_req;
+  logic trace_lost_pulse;
+  logic [15:0] trace_lost_amount;
+
+  // ------------------------------------------------------------------------------------ Posted work
+  doorbell #(
+      .N_QP(N_QP),
+      .UAR_STRIDE(UAR_STRIDE)
+  ) u_doorbell (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .init_done_o(init_done[0]),
+      .s_awvalid(bar0_awvalid),
+      .s_awready(bar0_awready),
+      .s_awaddr(bar0_awaddr),
+      .s_wvalid(bar0_wvalid),
+      .s_wready(bar0_wready),
+      .s_wdata(bar0_wdata),
+      .s_wstrb(bar0_wstrb),
+      .s_bvalid(bar0_bvalid),
+      .s_bready(bar0_bready),
+      .s_bresp(bar0_bresp),
+      .s_arvalid(bar0_arvalid),
+      .s_arready(bar0_arready),
+      .s_araddr(bar0_araddr),
+      .s_rvalid(bar0_rvalid),
+      .s_rready(bar0_rready),
+      .s_rdata(bar0_rdata),
+      .s_rresp(bar0_rresp),
+      .db_valid(db_page_valid),
+      .db_ready(db_page_ready),
+      .db_qpn(db_page_qpn),
+      .db_index(db_page_index),
+      .rqdb_valid,
+      .rqdb_ready,
+      .rqdb_qpn,
+      .rqdb_index,
+      .cqdb_valid(cqw_valid),
+      .cqdb_ready(cqw_ready),
+      .cqdb_cqn(cqw_cqn),
+      .cqdb_index(cqw_index),
+      .cqdb_arm(cqw_arm),
+      .cqdb_arm_sol(cqw_arm_sol),
+      .db_lk_valid(ctx_db_lk_valid),
+      .db_lk_ready(ctx_db_lk_ready),
+      .db_lk_qpn(ctx_db_lk_qpn),
+      .db_ctx_valid(ctx_db_ctx_valid),
+      .db_ctx(ctx_db_ctx),
+      .qpi_valid(qpi_valid[7]),
+      .qpi_ready(qpi_ready[7]),
+      .qpi,
+      .cnt_doorbell_refused_o(cnt_doorbell_refused__doorbell),
+      .trc_valid_o(trc_valid_o[0]),
+      .trc_o(trc_o[0+:64]),
+      .trc_sampled_o(trc_sampled_o[0])
+  );
+  blueflame #(
+      .DATA_W(DATA_W),
+      .N_QP(N_QP)
+  ) u_blueflame (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .s_awvalid(bar1_awvalid),
+      .s_awready(bar1_awready),
+      .s_awaddr(bar1_awaddr),
+      .s_wvalid(bar1_wvalid),
+      .s_wready(bar1_wready),
+      .s_wdata(bar1_wdata),
+      .s_wstrb(bar1_wstrb),
+      .s_wlast(bar1_wlast),
+      .s_bvalid(bar1_bvalid),
+      .s_bready(bar1_bready),
+      .s_bresp(bar1_bresp),
+      .bf_valid,
+      .bf_ready,
+      .bf,
+      .db_valid(db_bf_valid),
+      .db_ready(db_bf_ready),
+      .db_qpn(db_bf_qpn),
+      .db_index(db_bf_index),
+      .cnt_bf_fallbacks_o(cnt_bf_fallbacks__blueflame),
+      .cnt_doorbell_refused_o(cnt_doorbell_refused__blueflame),
+      .trc_valid_o(trc_valid_o[1]),
+      .trc_o(trc_o[64+:64]),
+      .trc_sampled_o(trc_sampled_o[1])
+  );
+  sq_scheduler #(
+      .N_QP(N_QP),
+      .N_WQE(N_WQE)
+  ) u_sq_scheduler (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .init_done_o(init_done[1]),
+      .db_valid,
+      .db_ready,
+      .db_qpn,
+      .db_index,
+      .bf_valid,
+      .bf_ready,
+      .bf,
+      .sch_lk_valid(ctx_sch_lk_valid),
+      .sch_lk_ready(ctx_sch_lk_ready),
+      .sch_lk_qpn(ctx_sch_lk_qpn),
+      .sch_ctx_valid(ctx_sch_ctx_valid),
+      .sch_ctx(ctx_sch_ctx),
+      .qpi_valid(qpi_valid[0]),
+      .qpi_ready(qpi_ready[0]),
+      .qpi,
+      .wqe_req_valid,
+      .wqe_req_ready,
+      .wqe_req_qpn,
+      .wqe_req_index,
+      .wqe_req_blocks,
+      .wqe_req_avail,
+      .fetch_done_valid,
+      .fetch_done_ready,
+      .fetch_done_qpn,
+      .fetch_done_last,
+      .fetch_done_next,
+      .fetch_done_pushed,
+      .bfw_valid,
+      .bfw,
+      .flush_valid(store_flush_valid),
+      .flush_ready(store_flush_ready),
+      .flush_qpn(store_flush_qpn),
+      .turn_valid,
+      .turn_ready,
+      .turn_qpn,
+      .turn_done_valid,
+      .turn_done_ready,
+      .turn_done_qpn,
+      .turn_done_more,
+      .turn_done_blocked,
+      .turn_done_popped,
+      .kick_valid(1'b0),
+      .kick_ready(unused_kick),
+      .kick_qpn(24'd0),
+      .msg_room_i(msg_room),
+      .qry_lk_valid,
+      .qry_lk_ready,
+      .qry_lk_qpn,
+      .qry_valid,
+      .qry_prod,
+      .qry_fetch,
+      .smp_valid_o(bf_smp_valid),
+      .smp_qpn_o(bf_smp_qpn),
+      .smp_hit_i(bf_smp_hit),
+      .cnt_doorbells_o(cnt_doorbells__sq_scheduler),
+      .cnt_doorbell_refused_o(cnt_doorbell_refused__sq_scheduler),
+      .cnt_bf_pushes_o(cnt_bf_pushes__sq_scheduler),
+      .cnt_bf_fallbacks_o(cnt_bf_fallbacks__sq_scheduler),
+      .trc_valid_o(trc_valid_o[2]),
+      .trc_o(trc_o[128+:64]),
+      .trc_sampled_o(trc_sampled_o[2])
+  );
+  wqe_fetch_engine #(
+      .DATA_W(DATA_W)
+  ) u_wqe_fetch_engine (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .wqe_req_valid,
+      .wqe_req_ready,
+      .wqe_req_qpn,
+      .wqe_req_index,
+      .wqe_req_blocks,
+      .wqe_req_avail,
+      .wf_lk_valid(ctx_wf_lk_valid),
+      .wf_lk_ready(ctx_wf_lk_ready),
+      .wf_lk_qpn(ctx_wf_lk_qpn),
+      .wf_ctx_valid(ctx_wf_ctx_valid),
+      .wf_ctx(ctx_wf_ctx),
+      .rdreq_valid(rd0_valid),
+      .rdreq_ready(rd0_ready),
+      .rdreq(rd0_req),
+      .rdrsp_valid,
+      .rdrsp,
+      .rdrsp_data,
+      .wqe_valid,
+      .wqe_ready,
+      .wqe,
+      .fetch_done_valid,
+      .fetch_done_ready,
+      .fetch_done_qpn,
+      .fetch_done_last,
+      .fetch_done_next,
+      .fetch_done_pushed,
+      .smp_valid_o(wf_smp_valid),
+      .smp_take_o(wf_smp_take),
+      .smp_qpn_o(wf_smp_qpn),
+      .smp_hit_i(wf_smp_hit),
+      .cnt_wqe_fetched_o(cnt_wqe_fetched__wqe_fetch_engine),
+      .cnt_wqe_errors_o(cnt_wqe_errors__wqe_fetch_engine),
+      .trc_valid_o(trc_valid_o[3]),
+      .trc_o(trc_o[192+:64]),
+      .trc_sampled_o(trc_sampled_o[3])
+  );
+  wqe_store #(
+      .N_QP(N_QP),
+      .N_WQE(N_WQE)
+  ) u_wqe_store (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .init_done_o(init_done[2]),
+      .wqe_valid,
+      .wqe_ready,
+      .wqe,
+      .bfw_valid,
+      .bfw,
+      .flush_valid(store_flush_valid),
+      .flush_ready(store_flush_ready),
+      .flush_qpn(store_flush_qpn),
+      .hd_lk_valid(whd_lk_valid),
+      .hd_lk_ready(whd_lk_ready),
+      .hd_lk_qpn(whd_lk_qpn),
+      .hd_valid(whd_valid),
+      .hd_ready(whd_ready),
+      .hd_empty(whd_empty),
+      .hd_last(whd_last),
+      .hd(whd),
+      .hd_stop_i(whd_stop),
+      .pop_valid(wpop_valid),
+      .pop_qpn(wpop_qpn)
+  );
+
+  // -------------------------------------------------------------------------------------- Requester
+  sq_engine u_sq_engine (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .cfg_ack_req_every_i(cfg_mac_cfg_ack_req_every),
+      .turn_valid,
+      .turn_ready,
+      .turn_qpn,
+      .turn_done_valid,
+      .turn_done_ready,
+      .turn_done_qpn,
+      .turn_done_more,
+      .turn_done_blocked,
+      .turn_done_popped,
+      .sq_lk_valid(ctx_sq_lk_valid),
+      .sq_lk_ready(ctx_sq_lk_ready),
+      .sq_lk_qpn(ctx_sq_lk_qpn),
+      .sq_ctx_valid(ctx_sq_ctx_valid),
+      .sq_ctx(ctx_sq_ctx),
+      .snd_lk_valid(half_snd_lk_valid),
+      .snd_lk_ready(half_snd_lk_ready),
+      .snd_lk_qpn(half_snd_lk_qpn),
+      .snd_ctx_valid(half_snd_ctx_valid),
+      .snd_ctx(half_snd_ctx),
+      .snd_wr_valid(half_snd_wr_valid),
+      .snd_wr_qpn(half_snd_wr_qpn),
+      .snd_wr(half_snd_wr),
+      .qpi_valid(qpi_valid[1]),
+      .qpi_ready(qpi_ready[1]),
+      .qpi,
+      .hd_lk_valid(whd_lk_valid),
+      .hd_lk_ready(whd_lk_ready),
+      .hd_lk_qpn(whd_lk_qpn),
+      .hd_valid(whd_valid),
+      .hd_ready(whd_ready),
+      .hd_empty(whd_empty),
+      .hd_last(whd_last),
+      .hd(whd),
+      .hd_stop_o(whd_stop),
+      .pop_valid(wpop_valid),
+      .pop_qpn(wpop_qpn),
+      .mrq_valid(mrq0_valid),
+      .mrq_ready(mrq0_ready),
+      .mrq(mrq0),
+      .mrs_valid(mrs0_valid),
+      .mrs(mrs0),
+      .slot_valid,
+      .slot_ready,
+      .slot_id,
+      .txp_valid,
+      .txp_ready,
+      .txp,
+      .txp_slot,
+      .inl_valid,
+      .inl_ready,
+      .inl_slot,
+      .inl_data,
+      .inl_len,
+      .rdreq_valid(rd1_valid),
+      .rdreq_ready(rd1_ready),
+      .rdreq(rd1_req),
+      .msg_push_valid,
+      .msg_push_ready,
+      .msg_push_qpn,
+      .msg_push,
+      .fail_valid(fail_sq_valid),
+      .fail_ready(fail_sq_ready),
+      .fail(fail_sq),
+      .lerr_valid(terr_sq_valid),
+      .lerr_ready(terr_sq_ready),
+      .lerr_qpn(terr_sq_qpn),
+      .lerr_index(terr_sq_index),
+      .lerr_status(terr_sq_status),
+      .cnt_msgs_posted_o(cnt_msgs_posted__sq_engine),
+      .cnt_tx_requests_o(cnt_tx_requests__sq_engine),
+      .trc_valid_o(trc_valid_o[4]),
+      .trc_o(trc_o[256+:64]),
+      .trc_sampled_o(trc_sampled_o[4]),
+      .trc2_valid_o(trc_valid_o[5]),
+      .trc2_o(trc_o[320+:64]),
+      .trc2_sampled_o(trc_sampled_o[5])
+  );
+  msg_pool #(
+      .N_QP(N_QP),
+      .N_MSG(N_MSG)
+  ) u_msg_pool (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .init_done_o(init_done[3]),
+      .msg_push_valid,
+      .msg_push_ready,
+      .msg_push_qpn,
+      .msg_push,
+      .msg_room_o(msg_room),
+      .hd_lk_valid(mhd_lk_valid),
+      .hd_lk_ready(mhd_lk_ready),
+      .hd_lk_qpn(mhd_lk_qpn),
+      .hd_valid(mhd_valid),
+      .hd_empty(mhd_empty),
+      .hd(mhd),
+      .pop_valid(mpop_valid),
+      .pop_qpn(mpop_qpn),
+      .nudge_valid,
+      .nudge_ready,
+      .nudge_qpn,
+      .qpi_valid(qpi_valid[3]),
+      .qpi_ready(qpi_ready[3]),
+      .qpi
+  );
+
+  // ---------------------------------------------------------------------------------- Transmit path
+  tx_buffer #(
+      .DATA_W(DATA_W),
+      .N_QP(N_QP),
+      .N_TXSLOT(N_TXSLOT)
+  ) u_tx_buffer (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .cfg_threshold_i(cfg_tx_start_threshold_bytes),
+      .slot_valid,
+      .slot_ready,
+      .slot_id,
+      .txp_valid,
+      .txp_ready,
+      .txp,
+      .txp_slot,
+      .inl_valid,
+      .inl_ready,
+      .inl_slot,
+      .inl_data,
+      .inl_len,
+      .rdrsp_valid,
+      .rdrsp,
+      .rdrsp_data,
+      .qpi_valid(qpi_valid[2]),
+      .qpi_ready(qpi_ready[2]),
+      .qpi,
+      .out_valid(txb_valid),
+      .out_ready(txb_ready),
+      .out_data(txb_data),
+      .out_cnt(txb_cnt),
+      .out_last(txb_last),
+      .out_abort(txb_abort),
+      .out_pkt(txb_pkt),
+      .terr_valid(terr_tx_valid),
+      .terr_ready(terr_tx_ready),
+      .terr_qpn(terr_tx_qpn),
+      .terr_index(terr_tx_index),
+      .terr_status(terr_tx_status),
+      .trc_valid_o(trc_valid_o[6]),
+      .trc_o(trc_o[384+:64]),
+      .trc_sampled_o(trc_sampled_o[6]),
+      .trc2_valid_o(trc_valid_o[7]),
+      .trc2_o(trc_o[448+:64]),
+      .trc2_sampled_o(trc_sampled_o[7])
+  );
+  tx_packetizer #(
+      .DATA_W(DATA_W)
+  ) u_tx_packetizer (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .ip_id_i(16'd0),
+      .rsp_valid,
+      .rsp_ready,
+      .rsp,
+      .req_valid(txb_valid),
+      .req_ready(txb_ready),
+      .req_data(txb_data),
+      .req_cnt(txb_cnt),
+      .req_last(txb_last),
+      .req_abort(txb_abort),
+      .req_pkt(txb_pkt),
+      .path_lk_valid(path_tx_lk_valid),
+      .path_lk_ready(path_tx_lk_ready),
+      .path_lk_index(path_tx_lk_index),
+      .path_valid(path_tx_valid),
+      .path(path_tx),
+      .out_valid(pkt_valid),
+      .out_ready(pkt_ready),
+      .out_data(pkt_data),
+      .out_cnt(pkt_cnt),
+      .out_last(pkt_last),
+      .out_abort(pkt_abort),
+      .out_eth(pkt_eth),
+      .cnt_tx_no_path_o(cnt_tx_no_path__tx_packetizer),
+      .trc_valid_o(trc_valid_o[8]),
+      .trc_o(trc_o[512+:64]),
+      .trc_sampled_o(trc_sampled_o[8])
+  );
+  tx_merge #(
+      .DATA_W(DATA_W)
+  ) u_tx_merge (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .pkt_valid,
+      .pkt_ready,
+      .pkt_data,
+      .pkt_cnt,
+      .pkt_last,
+      .pkt_abort,
+      .pkt_eth,
+      .raw_tx_valid,
+      .raw_tx_ready,
+      .raw_tx_data,
+      .raw_tx_cnt,
+      .raw_tx_last,
+      .out_valid(mrg_valid),
+      .out_ready(mrg_ready),
+      .out_data(mrg_data),
+      .out_cnt(mrg_cnt),
+      .out_last(mrg_last),
+      .out_abort(mrg_abort),
+      .out_eth(mrg_eth),
+      .cnt_tx_frames_o(cnt_tx_frames__tx_merge),
+      .cnt_tx_bytes_o(cnt_tx_bytes__tx_merge),
+      .cnt_tx_bytes_amount_o(cnt_tx_bytes_amount__tx_merge),
+      .cnt_tx_raw_frames_o(cnt_tx_raw_frames__tx_merge),
+      .trc_valid_o(trc_valid_o[9]),
+      .trc_o(trc_o[576+:64]),
+      .trc_sampled_o(trc_sampled_o[9])
+  );
+  cdc_tx #(
+      .DATA_W(DATA_W)
+  ) u_cdc_tx (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .in_valid(mrg_valid),
+      .in_ready(mrg_ready),
+      .in_data(mrg_data),
+      .in_cnt(mrg_cnt),
+      .in_last(mrg_last),
+      .in_abort(mrg_abort),
+      .in_eth(mrg_eth),
+      .empty_o(txc_empty),
+      .cnt_tx_underruns_o(cnt_tx_underruns__cdc_tx),
+      .underrun_qpn_o(underrun_qpn),
+      .underrun_psn_o(underrun_psn),
+      .mac_clk_i,
+      .mac_rst_i(mac_rst),
+      .out_valid(txc_valid),
+      .out_ready(txc_ready),
+      .out_data(txc_data),
+      .out_cnt(txc_cnt),
+      .out_last(txc_last),
+      .out_abort(txc_abort),
+      .out_eth(txc_eth),
+      .out_two(txc_two),
+      .underrun_i(mac_underrun),
+      .underrun_qpn_i(mac_underrun_qpn),
+      .underrun_psn_i(mac_underrun_psn)
+  );
+  mac_tx_gen #(
+      .DATA_W(DATA_W),
+      .GEN_FCS(GEN_FCS)
+  ) u_mac_tx_gen (
+      .clk_i(mac_clk_i),
+      .rst_i(mac_rst),
+      .in_valid(txc_valid),
+      .in_ready(txc_ready),
+      .in_data(txc_data),
+      .in_cnt(txc_cnt),
+      .in_last(txc_last),
+      .in_abort(txc_abort),
+      .in_eth(txc_eth),
+      .in_two(txc_two),
+      .mac_tx_valid,
+      .mac_tx_ready,
+      .mac_tx_data,
+      .mac_tx_cnt,
+      .mac_tx_last,
+      .mac_tx_err,
+      .underrun_o(mac_underrun),
+      .underrun_qpn_o(mac_underrun_qpn),
+      .underrun_psn_o(mac_underrun_psn)
+  );
+
+  // ----------------------------------------------------------------------------------- Receive path
+  mac_rx #(
+      .DATA_W(DATA_W),
+      .GEN_FCS(GEN_FCS)
+  ) u_mac_rx (
+      .clk_i(mac_clk_i),
+      .rst_i(mac_rst),
+      .mac_rx_valid,
+      .mac_rx_data,
+      .mac_rx_cnt,
+      .mac_rx_last,
+      .mac_rx_err,
+      .out_valid(mrx_valid),
+      .out_data(mrx_data),
+      .out_cnt(mrx_cnt),
+      .out_last(mrx_last),
+      .out_err(mrx_err)
+  );
+  cdc_rx #(
+      .DATA_W(DATA_W)
+  ) u_cdc_rx (
+      .mac_clk_i,
+      .mac_rst_i(mac_rst),
+      .in_valid(mrx_valid),
+      .in_data(mrx_data),
+      .in_cnt(mrx_cnt),
+      .in_last(mrx_last),
+      .in_err(mrx_err),
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .out_valid(rxc_valid),
+      .out_data(rxc_data),
+      .out_cnt(rxc_cnt),
+      .out_last(rxc_last),
+      .out_err(rxc_err),
+      .out_ovf(rxc_ovf),
+      .cnt_rx_cdc_drops_o(cnt_rx_cdc_drops__cdc_rx),
+      .cnt_rx_cdc_drops_hold_i(1'b0)
+  );
+  rx_parser #(
+      .DATA_W(DATA_W)
+  ) u_rx_parser (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .cfg_promisc_raw_i(cfg_mac_cfg_promisc_raw),
+      .cfg_port_mac_i(cfg_port_mac_addr),
+      .in_valid(rxc_valid),
+      .in_data(rxc_data),
+      .in_cnt(rxc_cnt),
+      .in_last(rxc_last),
+      .in_err(rxc_err),
+      .in_ovf(rxc_ovf),
+      .bt_valid,
+      .bt_data,
+      .bt_cnt,
+      .bt_last,
+      .vd_valid,
+      .vd_kind,
+      .vd_meta,
+      .early_valid_o(early_valid),
+      .early_qpn_o(early_qpn),
+      .cnt_rx_frames_o(cnt_rx_frames__rx_parser),
+      .cnt_rx_bytes_amount_o(cnt_rx_bytes_amount__rx_parser),
+      .cnt_rx_crc_errors_o(cnt_rx_crc_errors__rx_parser),
+      .cnt_rx_runts_o(cnt_rx_runts__rx_parser),
+      .cnt_rx_icrc_errors_o(cnt_rx_icrc_errors__rx_parser),
+      .cnt_rx_header_errors_o(cnt_rx_header_errors__rx_parser),
+      .cnt_rx_roce_packets_o(cnt_rx_roce_packets__rx_parser),
+      .cnt_rx_raw_filtered_o(cnt_rx_raw_filtered__rx_parser),
+      .trc_valid_o(trc_valid_o[10]),
+      .trc_o(trc_o[640+:64]),
+      .trc_sampled_o(trc_sampled_o[10])
+  );
+  rx_buffer #(
+      .DATA_W(DATA_W),
+      .RX_BUF_BYTES(RX_BUF_BYTES)
+  ) u_rx_buffer (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .cfg_reserve_i(cfg_rx_buf_drop_reserve),
+      .bt_valid,
+      .bt_data,
+      .bt_cnt,
+      .bt_last,
+      .vd_valid,
+      .vd_kind,
+      .vd_meta,
+      .pk_valid,
+      .pk_ready,
+      .pk_meta,
+      .row_valid,
+      .row_ready,
+      .row_data,
+      .row_first,
+      .row_last,
+      .row_off,
+      .row_len,
+      .raw_rx_valid,
+      .raw_rx_ready,
+      .raw_rx_data,
+      .raw_rx_cnt,
+      .raw_rx_last,
+      .cnt_rx_buffer_drops_o(cnt_rx_buffer_drops__rx_buffer),
+      .cnt_rx_raw_frames_o(cnt_rx_raw_frames__rx_buffer),
+      .cnt_rx_raw_drops_o(cnt_rx_raw_drops__rx_buffer),
+      .level_rows_o(rx_level_rows),
+      .trc_valid_o(trc_valid_o[11]),
+      .trc_o(trc_o[704+:64]),
+      .trc_sampled_o(trc_sampled_o[11])
+  );
+  rx_depacketizer #(
+      .DATA_W(DATA_W)
+  ) u_rx_depacketizer (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .pk_valid,
+      .pk_ready,
+      .pk_meta,
+      .row_valid,
+      .row_ready,
+      .row_data,
+      .row_first,
+      .row_last,
+      .row_off,
+      .row_len,
+      .rxm_valid,
+      .rxm_ready,
+      .rxm,
+      .rxd_valid,
+      .rxd_ready,
+      .rxd_data,
+      .rxd_cnt,
+      .rxd_last
+  );
+  rx_dispatch u_rx_dispatch (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .rxm_valid,
+      .rxm_ready,
+      .rxm,
+      .req_valid,
+      .req_ready,
+      .req,
+      .resp_valid,
+      .resp_ready,
+      .resp,
+      .ord_valid,
+      .ord_ready,
+      .ord,
+      .cnt_rx_cnp_o(cnt_rx_cnp__rx_dispatch),
+      .trc_valid_o(trc_valid_o[12]),
+      .trc_o(trc_o[768+:64]),
+      .trc_sampled_o(trc_sampled_o[12])
+  );
+
+  // -------------------------------------------------------------------------------------- Responder
+  rx_responder #(
+      .N_QP(N_QP)
+  ) u_rx_responder (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .init_done_o(init_done[4]),
+      .req_valid,
+      .req_ready,
+      .req,
+      .rs_lk_valid(ctx_rs_lk_valid),
+      .rs_lk_ready(ctx_rs_lk_ready),
+      .rs_lk_qpn(ctx_rs_lk_qpn),
+      .rs_ctx_valid(ctx_rs_ctx_valid),
+      .rs_ctx(ctx_rs_ctx),
+      .rcv_lk_valid(half_rcv_lk_valid),
+      .rcv_lk_ready(half_rcv_lk_ready),
+      .rcv_lk_qpn(half_rcv_lk_qpn),
+      .rcv_ctx_valid(half_rcv_ctx_valid),
+      .rcv_ctx(half_rcv_ctx),
+      .rcv_wr_valid(half_rcv_wr_valid),
+      .rcv_wr_qpn(half_rcv_wr_qpn),
+      .rcv_wr(half_rcv_wr),
+      .rp_lk_valid(path_rp_lk_valid),
+      .rp_lk_ready(path_rp_lk_ready),
+      .rp_lk_index(path_rp_lk_index),
+      .rp_valid(path_rp_valid),
+      .rp(path_rp),
+      .mrq_valid(mrq1_valid),
+      .mrq_ready(mrq1_ready),
+      .mrq(mrq1),
+      .mrs_valid(mrs1_valid),
+      .mrs(mrs1),
+      .rqdb_valid,
+      .rqdb_ready,
+      .rqdb_qpn,
+      .rqdb_index,
+      .qpi_valid(qpi_valid[5]),
+      .qpi_ready(qpi_ready[5]),
+      .qpi,
+      .q_rq_qpn_i(q_rq_qpn),
+      .q_rq_prod_o(q_rq_prod),
+      .place_valid,
+      .place_ready,
+      .place,
+      .place_cqe,
+      .ackq_valid,
+      .ackq_ready,
+      .ackq,
+      .fail_valid(fail_rs_valid),
+      .fail_ready(fail_rs_ready),
+      .fail(fail_rs),
+      .flush_valid(cq2_valid),
+      .flush_ready(cq2_ready),
+      .flush(cq2),
+      .cnt_rx_unknown_qp_o(cnt_rx_unknown_qp__rx_responder),
+      .cnt_rx_pkey_errors_o(cnt_rx_pkey_errors__rx_responder),
+      .cnt_rx_addr_errors_o(cnt_rx_addr_errors__rx_responder),
+      .cnt_rx_requests_o(cnt_rx_requests__rx_responder),
+      .cnt_rx_duplicates_o(cnt_rx_duplicates__rx_responder),
+      .cnt_rx_out_of_order_o(cnt_rx_out_of_order__rx_responder),
+      .cnt_doorbell_refused_o(cnt_doorbell_refused__rx_responder),
+      .cnt_msgs_flushed_o(cnt_msgs_flushed__rx_responder),
+      .trc_valid_o(trc_valid_o[13]),
+      .trc_o(trc_o[832+:64]),
+      .trc_sampled_o(trc_sampled_o[13])
+  );
+  rx_placer #(
+      .DATA_W(DATA_W)
+  ) u_rx_placer (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .ord_valid,
+      .ord_ready,
+      .ord,
+      .place_valid,
+      .place_ready,
+      .place,
+      .place_cqe,
+      .rxd_valid,
+      .rxd_ready,
+      .rxd_data,
+      .rxd_cnt,
+      .rxd_last,
+      .wrreq_valid(wr0_req_valid),
+      .wrreq_ready(wr0_req_ready),
+      .wrreq(wr0_req),
+      .wrdat_valid(wr0_dat_valid),
+      .wrdat_ready(wr0_dat_ready),
+      .wrdat_data(wr0_dat_data),
+      .wrdat_cnt(wr0_dat_cnt),
+      .wrdat_last(wr0_dat_last),
+      .cqe_valid(cq0_valid),
+      .cqe_ready(cq0_ready),
+      .cqe(cq0)
+  );
+  resp_engine #(
+      .N_QP(N_QP)
+  ) u_resp_engine (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .cfg_count_i(cfg_ack_coalesce_count),
+      .cfg_cycles_i(cfg_ack_coalesce_cycles),
+      .ackq_valid,
+      .ackq_ready,
+      .ackq,
+      .re_lk_valid(ctx_re_lk_valid),
+      .re_lk_ready(ctx_re_lk_ready),
+      .re_lk_qpn(ctx_re_lk_qpn),
+      .re_ctx_valid(ctx_re_ctx_valid),
+      .re_ctx(ctx_re_ctx),
+      .qpi_valid(qpi_valid[6]),
+      .qpi_ready(qpi_ready[6]),
+      .qpi,
+      .rsp_valid,
+      .rsp_ready,
+      .rsp,
+      .cnt_tx_acks_o(cnt_tx_acks__resp_engine),
+      .cnt_tx_nak_seq_o(cnt_tx_nak_seq__resp_engine),
+      .cnt_tx_nak_inv_o(cnt_tx_nak_inv__resp_engine),
+      .cnt_tx_nak_access_o(cnt_tx_nak_access__resp_engine),
+      .cnt_tx_nak_op_o(cnt_tx_nak_op__resp_engine),
+      .cnt_tx_rnr_nak_o(cnt_tx_rnr_nak__resp_engine),
+      .trc_valid_o(trc_valid_o[14]),
+      .trc_o(trc_o[896+:64]),
+      .trc_sampled_o(trc_sampled_o[14]),
+      .trc2_valid_o(trc_valid_o[15]),
+      .trc2_o(trc_o[960+:64]),
+      .trc2_sampled_o(trc_sampled_o[15])
+  );
+
+  // ------------------------------------------------------------- Acknowledged side of the requester
+  rx_completer u_rx_completer (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .resp_valid,
+      .resp_ready,
+      .resp,
+      .terr_valid,
+      .terr_ready,
+      .terr_qpn,
+      .terr_index,
+      .terr_status,
+      .nudge_valid,
+      .nudge_ready,
+      .nudge_qpn,
+      .qpi_valid(qpi_valid[4]),
+      .qpi_ready(qpi_ready[4]),
+      .qpi,
+      .cp_lk_valid(ctx_cp_lk_valid),
+      .cp_lk_ready(ctx_cp_lk_ready),
+      .cp_lk_qpn(ctx_cp_lk_qpn),
+      .cp_ctx_valid(ctx_cp_ctx_valid),
+      .cp_ctx(ctx_cp_ctx),
+      .cps_lk_valid(half_cps_lk_valid),
+      .cps_lk_ready(half_cps_lk_ready),
+      .cps_lk_qpn(half_cps_lk_qpn),
+      .cps_ctx_valid(half_cps_ctx_valid),
+      .cps_ctx(half_cps_ctx),
+      .ack_lk_valid(half_ack_lk_valid),
+      .ack_lk_ready(half_ack_lk_ready),
+      .ack_lk_qpn(half_ack_lk_qpn),
+      .ack_ctx_valid(half_ack_ctx_valid),
+      .ack_ctx(half_ack_ctx),
+      .ack_wr_valid(half_ack_wr_valid),
+      .ack_wr_qpn(half_ack_wr_qpn),
+      .ack_wr(half_ack_wr),
+      .cpp_lk_valid(path_cp_lk_valid),
+      .cpp_lk_ready(path_cp_lk_ready),
+      .cpp_lk_index(path_cp_lk_index),
+      .cpp_valid(path_cp_valid),
+      .cpp(path_cp),
+      .hd_lk_valid(mhd_lk_valid),
+      .hd_lk_ready(mhd_lk_ready),
+      .hd_lk_qpn(mhd_lk_qpn),
+      .hd_valid(mhd_valid),
+      .hd_empty(mhd_empty),
+      .hd(mhd),
+      .pop_valid(mpop_valid),
+      .pop_qpn(mpop_qpn),
+      .cqe_valid(cq1_valid),
+      .cqe_ready(cq1_ready),
+      .cqe(cq1),
+      .fail_valid(fail_cp_valid),
+      .fail_ready(fail_cp_ready),
+      .fail(fail_cp),
+      .cnt_rx_ack_o(cnt_rx_ack__rx_completer),
+      .cnt_rx_nak_o(cnt_rx_nak__rx_completer),
+      .cnt_rx_ghost_acks_o(cnt_rx_ghost_acks__rx_completer),
+      .cnt_rx_unknown_qp_o(cnt_rx_unknown_qp__rx_completer),
+      .cnt_rx_pkey_errors_o(cnt_rx_pkey_errors__rx_completer),
+      .cnt_rx_addr_errors_o(cnt_rx_addr_errors__rx_completer),
+      .cnt_msgs_completed_o(cnt_msgs_completed__rx_completer),
+      .cnt_msgs_flushed_o(cnt_msgs_flushed__rx_completer),
+      .trc_valid_o(trc_valid_o[16]),
+      .trc_o(trc_o[1024+:64]),
+      .trc_sampled_o(trc_sampled_o[16]),
+      .trc2_valid_o(trc_valid_o[17]),
+      .trc2_o(trc_o[1088+:64]),
+      .trc2_sampled_o(trc_sampled_o[17])
+  );
+
+  // ------------------------------------------------------------------------- Completions and events
+  cq_window #(
+      .N_CQ(N_CQ)
+  ) u_cq_window (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .win_req_i(cq_cons_req),
+      .win_we_i(cq_cons_we),
+      .win_addr_i(cq_cons_addr),
+      .win_wdata_i(cq_cons_wdata),
+      .win_wstrb_i(cq_cons_wstrb),
+      .win_ack_o(cq_cons_ack),
+      .win_rdata_o(cq_cons_rdata),
+      .in_valid(cqw_valid),
+      .in_ready(cqw_ready),
+      .in_cqn(cqw_cqn),
+      .in_index(cqw_index),
+      .in_arm(cqw_arm),
+      .in_arm_sol(cqw_arm_sol),
+      .cqdb_valid,
+      .cqdb_ready,
+      .cqdb_cqn,
+      .cqdb_index,
+      .cqdb_arm,
+      .cqdb_arm_sol
+  );
+  cqe_gen #(
+      .DATA_W(DATA_W),
+      .N_CQ(N_CQ)
+  ) u_cqe_gen (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .init_done_o(init_done[5]),
+      .timestamp_i(trace_clock),
+      .rq0_valid(cq0_valid),
+      .rq0_ready(cq0_ready),
+      .rq0(cq0),
+      .rq1_valid(cq1_valid),
+      .rq1_ready(cq1_ready),
+      .rq1(cq1),
+      .rq2_valid(cq2_valid),
+      .rq2_ready(cq2_ready),
+      .rq2(cq2),
+      .cqdb_valid,
+      .cqdb_ready,
+      .cqdb_cqn,
+      .cqdb_index,
+      .cqdb_arm,
+      .cqdb_arm_sol,
+      .cw_valid(cq_cw_valid),
+      .cw_index(cq_cw_index),
+      .cw(cq_cw),
+      .cr_valid(cq_cr_valid),
+      .cr_index(cq_cr_index),
+      .cr_rsp_valid(cq_crs_valid),
+      .cr(cq_crs),
+      .cr_prod(cq_crs_prod),
+      .cr_cons(cq_crs_cons),
+      .wrreq_valid(wr1_req_valid),
+      .wrreq_ready(wr1_req_ready),
+      .wrreq(wr1_req),
+      .wrdat_valid(wr1_dat_valid),
+      .wrdat_ready(wr1_dat_ready),
+      .wrdat_data(wr1_dat_data),
+      .wrdat_cnt(wr1_dat_cnt),
+      .wrdat_last(wr1_dat_last),
+      .event_valid(ev0_valid),
+      .event_ready(ev0_ready),
+      .event_o(ev0),
+      .fail_valid(fail_cg_valid),
+      .fail_ready(fail_cg_ready),
+      .fail(fail_cg),
+      .cnt_cqe_written_o(cnt_cqe_written__cqe_gen),
+      .cnt_cq_overrun_o(cnt_cq_overrun__cqe_gen),
+      .cnt_doorbell_refused_o(cnt_doorbell_refused__cqe_gen),
+      .trc_valid_o(trc_valid_o[18]),
+      .trc_o(trc_o[1152+:64]),
+      .trc_sampled_o(trc_sampled_o[18])
+  );
+  event_queue #(
+      .DATA_W(DATA_W),
+      .N_EQ(N_EQ),
+      .N_MSIX(N_MSIX)
+  ) u_event_queue (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .timestamp_i(trace_clock),
+      .ev0_valid,
+      .ev0_ready,
+      .ev0,
+      .ev1_valid,
+      .ev1_ready,
+      .ev1,
+      .ev2_valid(1'b0),
+      .ev2_ready(unused_ev2),
+      .ev2('0),
+      .eqw_req_i(eq_cons_req),
+      .eqw_we_i(eq_cons_we),
+      .eqw_addr_i(eq_cons_addr),
+      .eqw_wdata_i(eq_cons_wdata),
+      .eqw_wstrb_i(eq_cons_wstrb),
+      .eqw_ack_o(eq_cons_ack),
+      .eqw_rdata_o(eq_cons_rdata),
+      .cw_valid(eq_cw_valid),
+      .cw_index(eq_cw_index),
+      .cw(eq_cw),
+      .cr_valid(eq_cr_valid),
+      .cr_index(eq_cr_index),
+      .cr_rsp_valid(eq_crs_valid),
+      .cr(eq_crs),
+      .cr_prod(eq_crs_prod),
+      .msix_req_i(msix_table_req),
+      .msix_we_i(msix_table_we),
+      .msix_addr_i(msix_table_addr),
+      .msix_wdata_i(msix_table_wdata),
+      .msix_wstrb_i(msix_table_wstrb),
+      .msix_ack_o(msix_table_ack),
+      .msix_rdata_o(msix_table_rdata),
+      .pba_req_i(msix_pba_req),
+      .pba_addr_i(msix_pba_addr),
+      .pba_ack_o(msix_pba_ack),
+      .pba_rdata_o(msix_pba_rdata),
+      .wrreq_valid(wr2_req_valid),
+      .wrreq_ready(wr2_req_ready),
+      .wrreq(wr2_req),
+      .wrdat_valid(wr2_dat_valid),
+      .wrdat_ready(wr2_dat_ready),
+      .wrdat_data(wr2_dat_data),
+      .wrdat_cnt(wr2_dat_cnt),
+      .wrdat_last(wr2_dat_last),
+      .cnt_eqe_written_o(cnt_eqe_written__event_queue),
+      .cnt_eq_overrun_o(cnt_eq_overrun__event_queue),
+      .cnt_msix_sent_o(cnt_msix_sent__event_queue)
+  );
+
+  // ------------------------------------------------------------------------- DMA and memory regions
+  dma_master #(
+      .DATA_W(DATA_W),
+      .N_TAG(N_TAG),
+      .CLK_PS(CORE_PS),
+      .DEVMEM_BYTES(DEVMEM_BYTES)
+  ) u_dma_master (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .cfg_mps_i(cfg_dma_cfg_mps),
+      .cfg_mrrs_i(cfg_dma_cfg_mrrs),
+      .cfg_pacing_i(cfg_dma_pacing_ctrl_max_reads),
+      .cfg_timeout_us_i(cfg_dma_timeout_us),
+      .cfg_relaxed_i(cfg_dma_cfg_relaxed),
+      .gdr_en_i(cfg_gdr_bar_en_enable),
+      .gpu_base_i(cfg_gpu_base_addr),
+      .gpu_limit_i(cfg_gpu_limit_addr),
+      .devmem_base_i(cfg_devmem_base_addr),
+      .drain_i(drain),
+      .idle_o(dma_idle),
+      .rd0_valid,
+      .rd0_ready,
+      .rd0_req,
+      .rd1_valid,
+      .rd1_ready,
+      .rd1_req,
+      .rd2_valid(1'b0),
+      .rd2_ready(unused_rd2_ready),
+      .rd2_req('0),
+      .rdrsp_valid,
+      .rdrsp,
+      .rdrsp_data,
+      .wr0_req_valid,
+      .wr0_req_ready,
+      .wr0_req,
+      .wr0_dat_valid,
+      .wr0_dat_ready,
+      .wr0_dat_data,
+      .wr0_dat_cnt,
+      .wr0_dat_last,
+      .wr1_req_valid,
+      .wr1_req_ready,
+      .wr1_req,
+      .wr1_dat_valid,
+      .wr1_dat_ready,
+      .wr1_dat_data,
+      .wr1_dat_cnt,
+      .wr1_dat_last,
+      .wr2_req_valid,
+      .wr2_req_ready,
+      .wr2_req,
+      .wr2_dat_valid,
+      .wr2_dat_ready,
+      .wr2_dat_data,
+      .wr2_dat_cnt,
+      .wr2_dat_last,
+      .wr3_req_valid(1'b0),
+      .wr3_req_ready(unused_wr3[0]),
+      .wr3_req('0),
+      .wr3_dat_valid(1'b0),
+      .wr3_dat_ready(unused_wr3[1]),
+      .wr3_dat_data('0),
+      .wr3_dat_cnt('0),
+      .wr3_dat_last(1'b0),
+      .fault_valid,
+      .fault_ready,
+      .fault,
+      .dm_wr_valid,
+      .dm_wr_ready,
+      .dm_wr_row,
+      .dm_wr_data,
+      .dm_wr_strb,
+      .dm_rd_valid,
+      .dm_rd_ready,
+      .dm_rd_row,
+      .dm_rd_data,
+      .m_axi_awvalid,
+      .m_axi_awready,
+      .m_axi_awid,
+      .m_axi_awaddr,
+      .m_axi_awlen,
+      .m_axi_awuser,
+      .m_axi_wvalid,
+      .m_axi_wready,
+      .m_axi_wdata,
+      .m_axi_wstrb,
+      .m_axi_wlast,
+      .m_axi_bvalid,
+      .m_axi_bready,
+      .m_axi_bid,
+      .m_axi_bresp,
+      .m_axi_arvalid,
+      .m_axi_arready,
+      .m_axi_arid,
+      .m_axi_araddr,
+      .m_axi_arlen,
+      .m_axi_aruser,
+      .m_axi_rvalid,
+      .m_axi_rready,
+      .m_axi_rid,
+      .m_axi_rdata,
+      .m_axi_rresp,
+      .m_axi_rlast,
+      .m_axi_ruser,
+      .cnt_dma_reads_o(cnt_dma_reads__dma_master),
+      .cnt_dma_writes_o(cnt_dma_writes__dma_master),
+      .cnt_dma_read_bytes_amount_o(cnt_dma_read_bytes_amount__dma_master),
+      .cnt_dma_write_bytes_amount_o(cnt_dma_write_bytes_amount__dma_master),
+      .cnt_dma_read_errors_o(cnt_dma_read_errors__dma_master),
+      .cnt_dma_page_fault_o(cnt_dma_page_fault__dma_master),
+      .cnt_dma_timeouts_o(cnt_dma_timeouts__dma_master),
+      .cnt_gdr_refused_o(cnt_gdr_refused__dma_master),
+      .trc_valid_o(trc_valid_o[19]),
+      .trc_o(trc_o[1216+:64]),
+      .trc_sampled_o(trc_sampled_o[19]),
+      .trc2_valid_o(trc_valid_o[20]),
+      .trc2_o(trc_o[1280+:64]),
+      .trc2_sampled_o(trc_sampled_o[20])
+  );
+  device_memory #(
+      .DATA_W(DATA_W),
+      .DEVMEM_BYTES(DEVMEM_BYTES)
+  ) u_device_memory (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .dm_wr_valid,
+      .dm_wr_ready,
+      .dm_wr_row,
+      .dm_wr_data,
+      .dm_wr_strb,
+      .dm_rd_valid,
+      .dm_rd_ready,
+      .dm_rd_row,
+      .dm_rd_data,
+      .gdr_awvalid,
+      .gdr_awready,
+      .gdr_awaddr,
+      .gdr_awlen,
+      .gdr_wvalid,
+      .gdr_wready,
+      .gdr_wdata,
+      .gdr_wstrb,
+      .gdr_wlast,
+      .gdr_bvalid,
+      .gdr_bready,
+      .gdr_bresp,
+      .gdr_arvalid,
+      .gdr_arready,
+      .gdr_araddr,
+      .gdr_arlen,
+      .gdr_rvalid,
+      .gdr_rready,
+      .gdr_rdata,
+      .gdr_rresp,
+      .gdr_rlast
+  );
+  mr_table #(
+      .N_MR(N_MR),
+      .DEVMEM_BYTES(DEVMEM_BYTES)
+  ) u_mr_table (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .init_done_o(init_done[6]),
+      .gdr_en_i(cfg_gdr_bar_en_enable),
+      .gpu_base_i(cfg_gpu_base_addr),
+      .gpu_limit_i(cfg_gpu_limit_addr),
+      .devmem_base_i(cfg_devmem_base_addr),
+      .mrq0_valid,
+      .mrq0_ready,
+      .mrq0,
+      .mrs0_valid,
+      .mrs0,
+      .mrq1_valid,
+      .mrq1_ready,
+      .mrq1,
+      .mrs1_valid,
+      .mrs1,
+      .cw_valid(mr_cw_valid),
+      .cw_index(mr_cw_index),
+      .cw(mr_cw),
+      .cr_valid(mr_cr_valid),
+      .cr_ready(mr_cr_ready),
+      .cr_index(mr_cr_index),
+      .crs_valid(mr_crs_valid),
+      .crs(mr_crs),
+      .cnt_mr_errors_o(cnt_mr_errors__mr_table),
+      .cnt_gdr_refused_o(cnt_gdr_refused__mr_table)
+  );
+
+  // ---------------------------------------------------------------------------- Contexts and tables
+  qp_context_mgr #(
+      .N_QP(N_QP),
+      .CTX_LAT(CTX_LAT)
+  ) u_qp_context_mgr (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .init_done_o(init_done[7]),
+      .cw_valid(ctx_cw_valid),
+      .cw_qpn(ctx_cw_qpn),
+      .cw(ctx_cw),
+      .db_lk_valid(ctx_db_lk_valid),
+      .db_lk_ready(ctx_db_lk_ready),
+      .db_lk_qpn(ctx_db_lk_qpn),
+      .db_ctx_valid(ctx_db_ctx_valid),
+      .db_ctx(ctx_db_ctx),
+      .sch_lk_valid(ctx_sch_lk_valid),
+      .sch_lk_ready(ctx_sch_lk_ready),
+      .sch_lk_qpn(ctx_sch_lk_qpn),
+      .sch_ctx_valid(ctx_sch_ctx_valid),
+      .sch_ctx(ctx_sch_ctx),
+      .wf_lk_valid(ctx_wf_lk_valid),
+      .wf_lk_ready(ctx_wf_lk_ready),
+      .wf_lk_qpn(ctx_wf_lk_qpn),
+      .wf_ctx_valid(ctx_wf_ctx_valid),
+      .wf_ctx(ctx_wf_ctx),
+      .sq_lk_valid(ctx_sq_lk_valid),
+      .sq_lk_ready(ctx_sq_lk_ready),
+      .sq_lk_qpn(ctx_sq_lk_qpn),
+      .sq_ctx_valid(ctx_sq_ctx_valid),
+      .sq_ctx(ctx_sq_ctx),
+      .rs_lk_valid(ctx_rs_lk_valid),
+      .rs_lk_ready(ctx_rs_lk_ready),
+      .rs_lk_qpn(ctx_rs_lk_qpn),
+      .rs_ctx_valid(ctx_rs_ctx_valid),
+      .rs_ctx(ctx_rs_ctx),
+      .re_lk_valid(ctx_re_lk_valid),
+      .re_lk_ready(ctx_re_lk_ready),
+      .re_lk_qpn(ctx_re_lk_qpn),
+      .re_ctx_valid(ctx_re_ctx_valid),
+      .re_ctx(ctx_re_ctx),
+      .cp_lk_valid(ctx_cp_lk_valid),
+      .cp_lk_ready(ctx_cp_lk_ready),
+      .cp_lk_qpn(ctx_cp_lk_qpn),
+      .cp_ctx_valid(ctx_cp_ctx_valid),
+      .cp_ctx(ctx_cp_ctx),
+      .snd_wr_valid(half_snd_wr_valid),
+      .snd_wr_qpn(half_snd_wr_qpn),
+      .snd_wr(half_snd_wr),
+      .snd_lk_valid(half_snd_lk_valid),
+      .snd_lk_ready(half_snd_lk_ready),
+      .snd_lk_qpn(half_snd_lk_qpn),
+      .snd_ctx_valid(half_snd_ctx_valid),
+      .snd_ctx(half_snd_ctx),
+      .ack_wr_valid(half_ack_wr_valid),
+      .ack_wr_qpn(half_ack_wr_qpn),
+      .ack_wr(half_ack_wr),
+      .ack_lk_valid(half_ack_lk_valid),
+      .ack_lk_ready(half_ack_lk_ready),
+      .ack_lk_qpn(half_ack_lk_qpn),
+      .ack_ctx_valid(half_ack_ctx_valid),
+      .ack_ctx(half_ack_ctx),
+      .rcv_wr_valid(half_rcv_wr_valid),
+      .rcv_wr_qpn(half_rcv_wr_qpn),
+      .rcv_wr(half_rcv_wr),
+      .rcv_lk_valid(half_rcv_lk_valid),
+      .rcv_lk_ready(half_rcv_lk_ready),
+      .rcv_lk_qpn(half_rcv_lk_qpn),
+      .rcv_ctx_valid(half_rcv_ctx_valid),
+      .rcv_ctx(half_rcv_ctx),
+      .cps_lk_valid(half_cps_lk_valid),
+      .cps_lk_ready(half_cps_lk_ready),
+      .cps_lk_qpn(half_cps_lk_qpn),
+      .cps_ctx_valid(half_cps_ctx_valid),
+      .cps_ctx(half_cps_ctx),
+      .q_lk_valid,
+      .q_lk_ready,
+      .q_lk_qpn,
+      .q_ctx_valid,
+      .q_conn,
+      .q_snd,
+      .q_ack,
+      .q_rcv
+  );
+  path_table #(
+      .N_PATH(N_PATH)
+  ) u_path_table (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .cw_valid(path_cw_valid),
+      .cw_index(path_cw_index),
+      .cw(path_cw),
+      .cr_valid(path_cr_valid),
+      .cr_ready(path_cr_ready),
+      .cr_index(path_cr_index),
+      .crs_valid(path_crs_valid),
+      .crs(path_crs),
+      .tx_lk_valid(path_tx_lk_valid),
+      .tx_lk_ready(path_tx_lk_ready),
+      .tx_lk_index(path_tx_lk_index),
+      .tx_valid(path_tx_valid),
+      .tx(path_tx),
+      .rx_lk_valid(path_rp_lk_valid),
+      .rx_lk_ready(path_rp_lk_ready),
+      .rx_lk_index(path_rp_lk_index),
+      .rx_valid(path_rp_valid),
+      .rx(path_rp),
+      .cp_lk_valid(path_cp_lk_valid),
+      .cp_lk_ready(path_cp_lk_ready),
+      .cp_lk_index(path_cp_lk_index),
+      .cp_valid(path_cp_valid),
+      .cp(path_cp)
+  );
+  cmd_unit #(
+      .N_QP(N_QP),
+      .N_CQ(N_CQ),
+      .N_EQ(N_EQ),
+      .N_MR(N_MR),
+      .N_PD(N_PD),
+      .N_PATH(N_PATH),
+      .N_MSIX(N_MSIX)
+  ) u_cmd_unit (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .init_done_o(init_done[8]),
+      .mbox_in_req_i(mbox_in_req),
+      .mbox_in_we_i(mbox_in_we),
+      .mbox_in_addr_i(mbox_in_addr),
+      .mbox_in_wdata_i(mbox_in_wdata),
+      .mbox_in_wstrb_i(mbox_in_wstrb),
+      .mbox_in_ack_o(mbox_in_ack),
+      .mbox_in_rdata_o(mbox_in_rdata),
+      .mbox_out_req_i(mbox_out_req),
+      .mbox_out_addr_i(mbox_out_addr),
+      .mbox_out_ack_o(mbox_out_ack),
+      .mbox_out_rdata_o(mbox_out_rdata),
+      .go_i(cfg_cmd_ctrl_go),
+      .busy_o(cmd_busy),
+      .status_o(cmd_status),
+      .token_o(cmd_token),
+      .cfg_rate_i(cfg_qp_rate_limit_mbps),
+      .fatal_o(fatal),
+      .cw_valid(ctx_cw_valid),
+      .cw_qpn(ctx_cw_qpn),
+      .cw(ctx_cw),
+      .q_lk_valid,
+      .q_lk_ready,
+      .q_lk_qpn,
+      .q_ctx_valid,
+      .q_conn,
+      .q_snd,
+      .q_ack,
+      .q_rcv,
+      .qry_lk_valid,
+      .qry_lk_ready,
+      .qry_lk_qpn,
+      .qry_valid,
+      .qry_prod,
+      .qry_fetch,
+      .q_rq_qpn_o(q_rq_qpn),
+      .q_rq_prod_i(q_rq_prod),
+      .mr_cw_valid,
+      .mr_cw_index,
+      .mr_cw,
+      .mr_cr_valid,
+      .mr_cr_ready,
+      .mr_cr_index,
+      .mr_crs_valid,
+      .mr_crs,
+      .cq_cw_valid,
+      .cq_cw_index,
+      .cq_cw,
+      .cq_cr_valid,
+      .cq_cr_index,
+      .cq_crs_valid,
+      .cq_crs,
+      .cq_crs_prod,
+      .cq_crs_cons,
+      .eq_cw_valid,
+      .eq_cw_index,
+      .eq_cw,
+      .eq_cr_valid,
+      .eq_cr_index,
+      .eq_crs_valid,
+      .eq_crs,
+      .eq_crs_prod,
+      .path_cw_valid,
+      .path_cw_index,
+      .path_cw,
+      .path_cr_valid,
+      .path_cr_ready,
+      .path_cr_index,
+      .path_crs_valid,
+      .path_crs,
+      .qpi_valid_o(qpi_valid),
+      .qpi_ready_i(qpi_ready),
+      .qpi_o(qpi),
+      .fail_valid,
+      .fail_ready,
+      .fail,
+      .event_valid(ev1_valid),
+      .event_ready(ev1_ready),
+      .event_o(ev1),
+      .cnt_cmd_done_o(cnt_cmd_done__cmd_unit),
+      .cnt_cmd_errors_o(cnt_cmd_errors__cmd_unit)
+  );
+
+  // ------------------------------------------------------------------------------- Registers, reset
+  rnic_csr u_csr (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst_i),
+      .s_awaddr(bar2_awaddr[21:0]),
+      .s_awvalid(bar2_awvalid),
+      .s_awready(bar2_awready),
+      .s_wdata(bar2_wdata),
+      .s_wstrb(bar2_wstrb),
+      .s_wvalid(bar2_wvalid),
+      .s_wready(bar2_wready),
+      .s_bresp(bar2_bresp),
+      .s_bvalid(bar2_bvalid),
+      .s_bready(bar2_bready),
+      .s_araddr(bar2_araddr[21:0]),
+      .s_arvalid(bar2_arvalid),
+      .s_arready(bar2_arready),
+      .s_rdata(bar2_rdata),
+      .s_rresp(bar2_rresp),
+      .s_rvalid(bar2_rvalid),
+      .s_rready(bar2_rready),
+      .qp_ctx_base_addr_o(cfg_qp_ctx_base_addr),
+      .dma_pacing_ctrl_max_reads_o(cfg_dma_pacing_ctrl_max_reads),
+      .gdr_bar_en_enable_o(cfg_gdr_bar_en_enable),
+      .mrc_path_mask_mask_o(cfg_mrc_path_mask_mask),
+      .cap_data_data_w_i(16'(DATA_W)),
+      .cap_data_gen_fcs_i(1'(GEN_FCS)),
+      .cap_qp_n_qp_i(24'(N_QP)),
+      .cap_cq_n_cq_i(16'(N_CQ)),
+      .cap_cq_n_eq_i(16'(N_EQ)),
+      .cap_mr_n_mr_i(16'(N_MR)),
+      .cap_mr_n_pd_i(16'(N_PD)),
+      .cap_path_n_path_i(16'(N_PATH)),
+      .cap_path_n_msix_i(16'(N_MSIX)),
+      .cap_devmem_bytes_i(32'(DEVMEM_BYTES)),
+      .clk_period_core_ps_i(16'(CORE_PS)),
+      .clk_period_mac_ps_i(16'(MAC_PS)),
+      .health_ready_i(ready),
+      .health_fatal_i(fatal),
+      .health_dma_idle_i(dma_idle),
+      .heartbeat_count_i(heartbeat_q[41:10]),
+      .reset_device_o(cfg_reset_device),
+      .cmd_ctrl_go_o(cfg_cmd_ctrl_go),
+      .cmd_status_busy_i(cmd_busy),
+      .cmd_status_status_i(cmd_status),
+      .cmd_status_token_i(cmd_token),
+      .dma_cfg_mps_o(cfg_dma_cfg_mps),
+      .dma_cfg_mrrs_o(cfg_dma_cfg_mrrs),
+      .dma_cfg_relaxed_o(cfg_dma_cfg_relaxed),
+      .dma_timeout_us_o(cfg_dma_timeout_us),
+      .devmem_base_addr_o(cfg_devmem_base_addr),
+      .gpu_base_addr_o(cfg_gpu_base_addr),
+      .gpu_limit_addr_o(cfg_gpu_limit_addr),
+      .tx_start_threshold_bytes_o(cfg_tx_start_threshold_bytes),
+      .ack_coalesce_count_o(cfg_ack_coalesce_count),
+      .ack_coalesce_cycles_o(cfg_ack_coalesce_cycles),
+      .rx_buf_drop_reserve_o(cfg_rx_buf_drop_reserve),
+      .mac_cfg_promisc_raw_o(cfg_mac_cfg_promisc_raw),
+      .mac_cfg_ack_req_every_o(cfg_mac_cfg_ack_req_every),
+      .port_mac_addr_o(cfg_port_mac_addr),
+      .trace_ctrl_enable_o(cfg_trace_ctrl_enable),
+      .trace_ctrl_all_o(cfg_trace_ctrl_all),
+      .trace_ctrl_qp_filter_o(cfg_trace_ctrl_qp_filter),
+      .trace_ctrl_clear_o(cfg_trace_ctrl_clear),
+      .trace_ctrl_one_in_log2_o(cfg_trace_ctrl_one_in_log2),
+      .trace_qpn_qpn_o(cfg_trace_qpn_qpn),
+      .trace_clk_count_o(cfg_trace_clk_count),
+      .trace_clk_count_we_o(cfg_trace_clk_count_we),
+      .trace_clk_count_i(trace_clock),
+      .trace_stat_level_i(trace_level),
+      .trace_stat_lost_i(trace_lost),
+      .cc_global_ctrl_mode_o(cfg_cc_global_ctrl_mode),
+      .cc_global_ctrl_enable_o(cfg_cc_global_ctrl_enable),
+      .cc_global_ctrl_reserved_o(cfg_cc_global_ctrl_reserved),
+      .qp_rate_limit_mbps_o(cfg_qp_rate_limit_mbps),
+      .mbox_in_req_o(mbox_in_req),
+      .mbox_in_we_o(mbox_in_we),
+      .mbox_in_addr_o(mbox_in_addr),
+      .mbox_in_wdata_o(mbox_in_wdata),
+      .mbox_in_wstrb_o(mbox_in_wstrb),
+      .mbox_in_ack_i(mbox_in_ack),
+      .mbox_in_rdata_i(mbox_in_rdata),
+      .mbox_out_req_o(mbox_out_req),
+      .mbox_out_addr_o(mbox_out_addr),
+      .mbox_out_ack_i(mbox_out_ack),
+      .mbox_out_rdata_i(mbox_out_rdata),
+      .msix_table_req_o(msix_table_req),
+      .msix_table_we_o(msix_table_we),
+      .msix_table_addr_o(msix_table_addr),
+      .msix_table_wdata_o(msix_table_wdata),
+      .msix_table_wstrb_o(msix_table_wstrb),
+      .msix_table_ack_i(msix_table_ack),
+      .msix_table_rdata_i(msix_table_rdata),
+      .msix_pba_req_o(msix_pba_req),
+      .msix_pba_addr_o(msix_pba_addr),
+      .msix_pba_ack_i(msix_pba_ack),
+      .msix_pba_rdata_i(msix_pba_rdata),
+      .counters_req_o(counters_req),
+      .counters_addr_o(counters_addr),
+      .counters_ack_i(counters_ack),
+      .counters_rdata_i(counters_rdata),
+      .trace_ring_req_o(trace_ring_req),
+      .trace_ring_addr_o(trace_ring_addr),
+      .trace_ring_ack_i(trace_ring_ack),
+      .trace_ring_rdata_i(trace_ring_rdata),
+      .cq_cons_req_o(cq_cons_req),
+      .cq_cons_we_o(cq_cons_we),
+      .cq_cons_addr_o(cq_cons_addr),
+      .cq_cons_wdata_o(cq_cons_wdata),
+      .cq_cons_wstrb_o(cq_cons_wstrb),
+      .cq_cons_ack_i(cq_cons_ack),
+      .cq_cons_rdata_i(cq_cons_rdata),
+      .eq_cons_req_o(eq_cons_req),
+      .eq_cons_we_o(eq_cons_we),
+      .eq_cons_addr_o(eq_cons_addr),
+      .eq_cons_wdata_o(eq_cons_wdata),
+      .eq_cons_wstrb_o(eq_cons_wstrb),
+      .eq_cons_ack_i(eq_cons_ack),
+      .eq_cons_rdata_i(eq_cons_rdata),
+      .borders_req_o(borders_req),
+      .borders_addr_o(borders_addr),
+      .borders_ack_i(borders_ack),
+      .borders_rdata_i(borders_rdata),
+      .bad_access_pulse_o(cnt_bad_register_access__csr)
+  );
+  reset_unit u_reset_unit (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst_i),
+      .request_i(cfg_reset_device),
+      .dma_idle_i(dma_idle),
+      .tx_quiet_i(tx_quiet),
+      .drain_o(drain),
+      .core_rst_o(core_rst),
+      .mac_rst_o(mac_rst_req),
+      .running_o(running)
+  );
+  counters #(
+      .N(rnic_regs_pkg::N_COUNTERS),
+      .N_WIDE(N_WIDE),
+      .WIDE_INDEX(WIDE_INDEX)
+  ) u_counters (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .inc_i(cnt_inc),
+      .add_i(cnt_add),
+      .amount_i(cnt_amount),
+      .req_i(counters_req),
+      .addr_i(counters_addr),
+      .ack_o(counters_ack),
+      .rdata_o(counters_rdata)
+  );
+  trace_unit #(
+      .N_SRC(N_TRC)
+  ) u_trace_unit (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .trc_valid_i(trc_valid_o),
+      .trc_i(trc_o),
+      .trc_sampled_i(trc_sampled_o),
+      .enable_i(cfg_trace_ctrl_enable),
+      .all_i(cfg_trace_ctrl_all),
+      .clear_i(cfg_trace_ctrl_clear),
+      .clk_set_i(cfg_trace_clk_count_we),
+      .clk_value_i(cfg_trace_clk_count),
+      .clk_o(trace_clock),
+      .req_i(trace_ring_req),
+      .addr_i(trace_ring_addr),
+      .ack_o(trace_ring_ack),
+      .rdata_o(trace_ring_rdata),
+      .level_o(trace_level),
+      .lost_o(trace_lost),
+      .lost_pulse_o(trace_lost_pulse),
+      .lost_amount_o(trace_lost_amount)
+  );
+
+  // ------------------------------------------------------------------------------------- resets and clock
+  // mac_clk_i leaves reset after core_clk_i's order has crossed; both resets overlap for many cycles.
+  logic mac_rst_sync;
+  cdc_sync #(
+      .W(1),
+      .RESET_VALUE(1'b1)
+  ) u_mac_rst_sync (
+      .clk_i(mac_clk_i),
+      .rst_i(mac_rst_i),
+      .d_i(mac_rst_req),
+      .q_o(mac_rst_sync)
+  );
+  always_ff @(posedge mac_clk_i) mac_rst <= mac_rst_i || mac_rst_sync;
+
+  assign ready = running && (&init_done);
+  assign tx_quiet = txc_empty && !mrg_valid;
+
+  logic [41:0] heartbeat_q;
+  always_ff @(posedge core_clk_i) begin
+    heartbeat_q <= heartbeat_q + 1'b1;
+    if (core_rst_i) heartbeat_q <= '0;
+  end
+
+  // ---------------------------------------------------------------------------------------- merged streams
+  // QPs that ask to fail; a DMA fault is one of them.
+  rnic_pkg::qp_fail_t fail_dma;
+  assign fail_dma.qpn = fault.qpn;
+  assign fail_dma.cause = fault.status;
+  assign fail_dma.event_type = rnic_desc_pkg::EQE_TYPE_DMA_FAULT;
+  localparam int unsigned FAIL_W = $bits(fail_dma);
+  logic unused_fail_last;
+  logic [2:0] unused_fail_src;
+  stream_arb_rr #(
+      .N(5),
+      .W(FAIL_W)
+  ) u_fail_arb (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .in_valid({fault_valid, fail_cg_valid, fail_cp_valid, fail_rs_valid, fail_sq_valid}),
+      .in_ready({fault_ready, fail_cg_ready, fail_cp_ready, fail_rs_ready, fail_sq_ready}),
+      .in_data({fail_dma, fail_cg, fail_cp, fail_rs, fail_sq}),
+      .in_last('1),
+      .out_valid(fail_valid),
+      .out_ready(fail_ready),
+      .out_data(fail),
+      .out_last(unused_fail_last),
+      .out_src(unused_fail_src)
+  );
+
+  // Doorbells of the pages and of BlueFlame pushes that fell back to the ring.
+  logic unused_db_last, unused_db_src;
+  stream_arb_rr #(
+      .N(2),
+      .W(40)
+  ) u_db_arb (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .in_valid({db_bf_valid, db_page_valid}),
+      .in_ready({db_bf_ready, db_page_ready}),
+      .in_data({db_bf_qpn, db_bf_index, db_page_qpn, db_page_index}),
+      .in_last('1),
+      .out_valid(db_valid),
+      .out_ready(db_ready),
+      .out_data({db_qpn, db_index}),
+      .out_last(unused_db_last),
+      .out_src(unused_db_src)
+  );
+
+  // Local errors of messages: payload that failed, keys that failed in mid-message.
+  logic unused_terr_last, unused_terr_src;
+  stream_arb_rr #(
+      .N(2),
+      .W(48)
+  ) u_terr_arb (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .in_valid({terr_sq_valid, terr_tx_valid}),
+      .in_ready({terr_sq_ready, terr_tx_ready}),
+      .in_data({terr_sq_qpn, terr_sq_index, terr_sq_status, terr_tx_qpn, terr_tx_index, terr_tx_status}),
+      .in_last('1),
+      .out_valid(terr_valid),
+      .out_ready(terr_ready),
+      .out_data({terr_qpn, terr_index, terr_status}),
+      .out_last(unused_terr_last),
+      .out_src(unused_terr_src)
+  );
+
+  // ----------------------------------------------------------------------------------------------- trace
+  trace_sampler u_sample_bf (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .enable_i(cfg_trace_ctrl_enable),
+      .qp_filter_i(cfg_trace_ctrl_qp_filter),
+      .qpn_i(cfg_trace_qpn_qpn),
+      .one_in_log2_i(cfg_trace_ctrl_one_in_log2),
+      .smp_valid_i(bf_smp_valid),
+      .smp_qpn_i(bf_smp_qpn),
+      .smp_hit_o(bf_smp_hit)
+  );
+  // wqe_fetch_engine shows a WQE until it is taken; the decision of its first cycle stays.
+  logic wf_shown_q, wf_hit_q, wf_hit_now;
+  trace_sampler u_sample_wf (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .enable_i(cfg_trace_ctrl_enable),
+      .qp_filter_i(cfg_trace_ctrl_qp_filter),
+      .qpn_i(cfg_trace_qpn_qpn),
+      .one_in_log2_i(cfg_trace_ctrl_one_in_log2),
+      .smp_valid_i(wf_smp_valid && !wf_shown_q),
+      .smp_qpn_i(wf_smp_qpn),
+      .smp_hit_o(wf_hit_now)
+  );
+  assign wf_smp_hit = wf_shown_q ? wf_hit_q : wf_hit_now;
+  always_ff @(posedge core_clk_i) begin
+    wf_shown_q <= wf_smp_valid && !wf_smp_take;
+    wf_hit_q <= wf_smp_hit;
+    if (core_rst) wf_shown_q <= 1'b0;
+  end
+
+  // -------------------------------------------------------------------------------------------- counters
+  // Counters that several blocks pulse.
+  logic cnt_doorbell_refused;
+  pulse_merge #(
+      .N(5)
+  ) u_cnt_doorbell_refused (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .pulse_i({cnt_doorbell_refused__doorbell, cnt_doorbell_refused__blueflame, cnt_doorbell_refused__sq_scheduler, cnt_doorbell_refused__rx_responder, cnt_doorbell_refused__cqe_gen}),
+      .pulse_o(cnt_doorbell_refused)
+  );
+  logic cnt_bf_fallbacks;
+  pulse_merge #(
+      .N(2)
+  ) u_cnt_bf_fallbacks (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .pulse_i({cnt_bf_fallbacks__blueflame, cnt_bf_fallbacks__sq_scheduler}),
+      .pulse_o(cnt_bf_fallbacks)
+  );
+  logic cnt_rx_unknown_qp;
+  pulse_merge #(
+      .N(2)
+  ) u_cnt_rx_unknown_qp (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .pulse_i({cnt_rx_unknown_qp__rx_responder, cnt_rx_unknown_qp__rx_completer}),
+      .pulse_o(cnt_rx_unknown_qp)
+  );
+  logic cnt_rx_pkey_errors;
+  pulse_merge #(
+      .N(2)
+  ) u_cnt_rx_pkey_errors (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .pulse_i({cnt_rx_pkey_errors__rx_responder, cnt_rx_pkey_errors__rx_completer}),
+      .pulse_o(cnt_rx_pkey_errors)
+  );
+  logic cnt_rx_addr_errors;
+  pulse_merge #(
+      .N(2)
+  ) u_cnt_rx_addr_errors (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .pulse_i({cnt_rx_addr_errors__rx_responder, cnt_rx_addr_errors__rx_completer}),
+      .pulse_o(cnt_rx_addr_errors)
+  );
+  logic cnt_msgs_flushed;
+  pulse_merge #(
+      .N(2)
+  ) u_cnt_msgs_flushed (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .pulse_i({cnt_msgs_flushed__rx_responder, cnt_msgs_flushed__rx_completer}),
+      .pulse_o(cnt_msgs_flushed)
+  );
+  logic cnt_gdr_refused;
+  pulse_merge #(
+      .N(2)
+  ) u_cnt_gdr_refused (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .pulse_i({cnt_gdr_refused__dma_master, cnt_gdr_refused__mr_table}),
+      .pulse_o(cnt_gdr_refused)
+  );
+  logic cnt_rx_buffer_drops;
+  pulse_merge #(
+      .N(2)
+  ) u_cnt_rx_buffer_drops (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .pulse_i({cnt_rx_buffer_drops__rx_buffer, cnt_rx_cdc_drops__cdc_rx}),
+      .pulse_o(cnt_rx_buffer_drops)
+  );
+
+  localparam int unsigned N_WIDE = 5;
+  localparam logic [N_WIDE*16-1:0] WIDE_INDEX = {
+      16'(rnic_regs_pkg::CNT_TRACE_LOST), 16'(rnic_regs_pkg::CNT_DMA_WRITE_BYTES), 16'(rnic_regs_pkg::CNT_DMA_READ_BYTES), 16'(rnic_regs_pkg::CNT_TX_BYTES), 16'(rnic_regs_pkg::CNT_RX_BYTES)};
+  always_comb begin
+    cnt_inc = '0;
+    cnt_inc[rnic_regs_pkg::CNT_DOORBELL_REFUSED] = cnt_doorbell_refused;
+    cnt_inc[rnic_regs_pkg::CNT_BF_FALLBACKS] = cnt_bf_fallbacks;
+    cnt_inc[rnic_regs_pkg::CNT_RX_UNKNOWN_QP] = cnt_rx_unknown_qp;
+    cnt_inc[rnic_regs_pkg::CNT_RX_PKEY_ERRORS] = cnt_rx_pkey_errors;
+    cnt_inc[rnic_regs_pkg::CNT_RX_ADDR_ERRORS] = cnt_rx_addr_errors;
+    cnt_inc[rnic_regs_pkg::CNT_MSGS_FLUSHED] = cnt_msgs_flushed;
+    cnt_inc[rnic_regs_pkg::CNT_GDR_REFUSED] = cnt_gdr_refused;
+    cnt_inc[rnic_regs_pkg::CNT_RX_BUFFER_DROPS] = cnt_rx_buffer_drops;
+    cnt_inc[rnic_regs_pkg::CNT_DOORBELLS] = cnt_doorbells__sq_scheduler;
+    cnt_inc[rnic_regs_pkg::CNT_BF_PUSHES] = cnt_bf_pushes__sq_scheduler;
+    cnt_inc[rnic_regs_pkg::CNT_WQE_FETCHED] = cnt_wqe_fetched__wqe_fetch_engine;
+    cnt_inc[rnic_regs_pkg::CNT_WQE_ERRORS] = cnt_wqe_errors__wqe_fetch_engine;
+    cnt_inc[rnic_regs_pkg::CNT_MSGS_POSTED] = cnt_msgs_posted__sq_engine;
+    cnt_inc[rnic_regs_pkg::CNT_TX_REQUESTS] = cnt_tx_requests__sq_engine;
+    cnt_inc[rnic_regs_pkg::CNT_TX_NO_PATH] = cnt_tx_no_path__tx_packetizer;
+    cnt_inc[rnic_regs_pkg::CNT_TX_FRAMES] = cnt_tx_frames__tx_merge;
+    cnt_inc[rnic_regs_pkg::CNT_TX_RAW_FRAMES] = cnt_tx_raw_frames__tx_merge;
+    cnt_inc[rnic_regs_pkg::CNT_TX_UNDERRUNS] = cnt_tx_underruns__cdc_tx;
+    cnt_inc[rnic_regs_pkg::CNT_RX_FRAMES] = cnt_rx_frames__rx_parser;
+    cnt_inc[rnic_regs_pkg::CNT_RX_CRC_ERRORS] = cnt_rx_crc_errors__rx_parser;
+    cnt_inc[rnic_regs_pkg::CNT_RX_RUNTS] = cnt_rx_runts__rx_parser;
+    cnt_inc[rnic_regs_pkg::CNT_RX_ICRC_ERRORS] = cnt_rx_icrc_errors__rx_parser;
+    cnt_inc[rnic_regs_pkg::CNT_RX_HEADER_ERRORS] = cnt_rx_header_errors__rx_parser;
+    cnt_inc[rnic_regs_pkg::CNT_RX_ROCE_PACKETS] = cnt_rx_roce_packets__rx_parser;
+    cnt_inc[rnic_regs_pkg::CNT_RX_RAW_FILTERED] = cnt_rx_raw_filtered__rx_parser;
+    cnt_inc[rnic_regs_pkg::CNT_RX_RAW_FRAMES] = cnt_rx_raw_frames__rx_buffer;
+    cnt_inc[rnic_regs_pkg::CNT_RX_RAW_DROPS] = cnt_rx_raw_drops__rx_buffer;
+    cnt_inc[rnic_regs_pkg::CNT_RX_CNP] = cnt_rx_cnp__rx_dispatch;
+    cnt_inc[rnic_regs_pkg::CNT_RX_REQUESTS] = cnt_rx_requests__rx_responder;
+    cnt_inc[rnic_regs_pkg::CNT_RX_DUPLICATES] = cnt_rx_duplicates__rx_responder;
+    cnt_inc[rnic_regs_pkg::CNT_RX_OUT_OF_ORDER] = cnt_rx_out_of_order__rx_responder;
+    cnt_inc[rnic_regs_pkg::CNT_TX_ACKS] = cnt_tx_acks__resp_engine;
+    cnt_inc[rnic_regs_pkg::CNT_TX_NAK_SEQ] = cnt_tx_nak_seq__resp_engine;
+    cnt_inc[rnic_regs_pkg::CNT_TX_NAK_INV] = cnt_tx_nak_inv__resp_engine;
+    cnt_inc[rnic_regs_pkg::CNT_TX_NAK_ACCESS] = cnt_tx_nak_access__resp_engine;
+    cnt_inc[rnic_regs_pkg::CNT_TX_NAK_OP] = cnt_tx_nak_op__resp_engine;
+    cnt_inc[rnic_regs_pkg::CNT_TX_RNR_NAK] = cnt_tx_rnr_nak__resp_engine;
+    cnt_inc[rnic_regs_pkg::CNT_RX_ACK] = cnt_rx_ack__rx_completer;
+    cnt_inc[rnic_regs_pkg::CNT_RX_NAK] = cnt_rx_nak__rx_completer;
+    cnt_inc[rnic_regs_pkg::CNT_RX_GHOST_ACKS] = cnt_rx_ghost_acks__rx_completer;
+    cnt_inc[rnic_regs_pkg::CNT_MSGS_COMPLETED] = cnt_msgs_completed__rx_completer;
+    cnt_inc[rnic_regs_pkg::CNT_CQE_WRITTEN] = cnt_cqe_written__cqe_gen;
+    cnt_inc[rnic_regs_pkg::CNT_CQ_OVERRUN] = cnt_cq_overrun__cqe_gen;
+    cnt_inc[rnic_regs_pkg::CNT_EQE_WRITTEN] = cnt_eqe_written__event_queue;
+    cnt_inc[rnic_regs_pkg::CNT_EQ_OVERRUN] = cnt_eq_overrun__event_queue;
+    cnt_inc[rnic_regs_pkg::CNT_MSIX_SENT] = cnt_msix_sent__event_queue;
+    cnt_inc[rnic_regs_pkg::CNT_DMA_READS] = cnt_dma_reads__dma_master;
+    cnt_inc[rnic_regs_pkg::CNT_DMA_WRITES] = cnt_dma_writes__dma_master;
+    cnt_inc[rnic_regs_pkg::CNT_DMA_READ_ERRORS] = cnt_dma_read_errors__dma_master;
+    cnt_inc[rnic_regs_pkg::CNT_DMA_PAGE_FAULT] = cnt_dma_page_fault__dma_master;
+    cnt_inc[rnic_regs_pkg::CNT_DMA_TIMEOUTS] = cnt_dma_timeouts__dma_master;
+    cnt_inc[rnic_regs_pkg::CNT_MR_ERRORS] = cnt_mr_errors__mr_table;
+    cnt_inc[rnic_regs_pkg::CNT_CMD_DONE] = cnt_cmd_done__cmd_unit;
+    cnt_inc[rnic_regs_pkg::CNT_CMD_ERRORS] = cnt_cmd_errors__cmd_unit;
+    cnt_inc[rnic_regs_pkg::CNT_BAD_REGISTER_ACCESS] = cnt_bad_register_access__csr;
+    cnt_inc[rnic_regs_pkg::CNT_CORE_CYCLES] = 1'b1;
+  end
+  assign cnt_amount = {trace_lost_amount, cnt_dma_write_bytes_amount__dma_master,
+                       cnt_dma_read_bytes_amount__dma_master, cnt_tx_bytes_amount__tx_merge,
+                       cnt_rx_bytes_amount__rx_parser};
+  assign cnt_add = {trace_lost_pulse, cnt_dma_write_bytes_amount__dma_master != 16'd0,
+                    cnt_dma_read_bytes_amount__dma_master != 16'd0, cnt_tx_bytes__tx_merge,
+                    cnt_rx_bytes_amount__rx_parser != 16'd0};
+
+  // --------------------------------------------------------------------------------------------- borders
+  // 0 db, 1 wqe_req, 2 wqe, 3 turn, 4 txp, 5 rd0, 6 rd1, 7 txb, 8 rsp,
+  // 9 pkt, 10 mrg, 11 rxm, 12 rxd, 13 req, 14 resp, 15 place, 16 ackq, 17 wr0_req,
+  // 18 wr0_dat, 19 cq0, 20 cq1, 21 wr1_req, 22 wr2_req, 23 m_axi_ar, 24 m_axi_r, 25 m_axi_aw, 26 m_axi_w
+  assign border_valid_o = {m_axi_wvalid, m_axi_awvalid, m_axi_rvalid, m_axi_arvalid, wr2_req_valid, wr1_req_valid, cq1_valid, cq0_valid, wr0_dat_valid, wr0_req_valid, ackq_valid, place_valid, resp_valid, req_valid, rxd_valid, rxm_valid, mrg_valid, pkt_valid, rsp_valid, txb_valid, rd1_valid, rd0_valid, txp_valid, turn_valid, wqe_valid, wqe_req_valid, db_valid};
+  assign border_ready_o = {m_axi_wready, m_axi_awready, m_axi_rready, m_axi_arready, wr2_req_ready, wr1_req_ready, cq1_ready, cq0_ready, wr0_dat_ready, wr0_req_ready, ackq_ready, place_ready, resp_ready, req_ready, rxd_ready, rxm_ready, mrg_ready, pkt_ready, rsp_ready, txb_ready, rd1_ready, rd0_ready, txp_ready, turn_ready, wqe_ready, wqe_req_ready, db_ready};
+  border_stats #(
+      .N(N_BORDER)
+  ) u_border_stats (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .valid_i(border_valid_o),
+      .ready_i(border_ready_o),
+      .win_req_i(borders_req),
+      .win_addr_i(borders_addr),
+      .win_ack_o(borders_ack),
+      .win_rdata_o(borders_rdata)
+  );
+
+  // Hints and levels that later blocks use, and settings that wait for theirs.
+  logic unused;
+  assign unused = ^{early_valid, early_qpn, rx_level_rows, underrun_qpn, underrun_psn, unused_rd2_ready, unused_wr3,
+                    unused_ev2, unused_kick, unused_fail_last, unused_fail_src, unused_db_last, unused_db_src,
+                    unused_terr_last, unused_terr_src, cfg_qp_ctx_base_addr, cfg_mrc_path_mask_mask,
+                    cfg_cc_global_ctrl_mode, cfg_cc_global_ctrl_enable, cfg_cc_global_ctrl_reserved, bar2_awaddr[31:22],
+                    bar2_araddr[31:22], fault.is_queue};
+endmodule
