@@ -1,0 +1,668 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <Vtx_buffer_w1024.h>
+#include <Vtx_buffer_w128.h>
+#include <Vtx_buffer_w512.h>
+
+#include <deque>
+#include <map>
+#include <set>
+
+#include "tests/support/bench.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/stream.hpp"
+#include "tests/tx_packetizer/tx_types.hpp"
+
+using namespace rnic::test;
+
+namespace {
+
+const BitLayout kRdRsp({{"client", 4}, {"slot", 8}, {"tlp", 6}, {"tlp_last", 1}, {"dst_off", 13}, {"cnt", 8},
+                        {"err", 1}, {"status", 8}, {"lost", 13}});
+const BitLayout kQpi({{"op", 3}, {"qpn", 24}, {"psn", 24}});
+constexpr unsigned kClear = 0, kRts = 2, kErr = 3;
+
+struct Work {
+  uint32_t qpn = 0;
+  uint32_t psn = 0;
+  std::vector<uint8_t> payload;
+  bool inlined = false;
+  int fail_tlp = -1;      // this TLP fails, after fail_beats beats
+  unsigned fail_beats = 0;
+  uint8_t status = 0x31;
+  std::vector<size_t> tlps;  // their lengths; empty: cut at random
+
+  TxPacket packet() const {
+    TxPacket p;
+    p.qpn = qpn;
+    p.spec.psn = psn;
+    p.wqe_index = static_cast<uint16_t>(psn * 3 + 1);
+    p.payload = payload;
+    p.sampled = psn % 2 == 1;
+    return p;
+  }
+};
+
+struct OutBeat {
+  unsigned cnt = 0;
+  bool last = false, abort = false;
+  Bits pkt;
+  std::vector<uint8_t> bytes;
+  bool operator==(const OutBeat&) const = default;
+};
+
+struct OutPacket {
+  uint32_t qpn = 0, psn = 0;
+  std::vector<uint8_t> bytes;
+  bool abort = false;
+  Bits pkt;
+  uint64_t first = 0, last = 0;
+  size_t beats = 0;
+};
+
+struct Report {
+  uint32_t qpn;
+  uint16_t index;
+  uint8_t status;
+  bool operator==(const Report&) const = default;
+};
+
+// Plays sq_engine (takes slots, submits packets) and dma_master (returns TLPs in any order).
+template <class Top>
+class BufferBench : public Bench<Top> {
+ public:
+  static constexpr size_t kBytes = sizeof(Top::rdrsp_data);
+
+  BufferBench()
+      : out_(*this, "out", this->top().out_valid, this->top().out_ready,
+             [this] {
+               auto& t = this->top();
+               OutBeat b{t.out_cnt, t.out_last != 0, t.out_abort != 0, read_pin(t.out_pkt), {}};
+               const Bits data = read_pin(t.out_data);
+               for (size_t i = 0; i < b.cnt; ++i) b.bytes.push_back(data.byte(i));
+               return b;
+             }),
+        terr_(*this, "terr", this->top().terr_valid, this->top().terr_ready, [this] {
+          auto& t = this->top();
+          return Report{t.terr_qpn, t.terr_index, t.terr_status};
+        }) {
+    out_.on_item([this](const OutBeat& b) { take(b); });
+    this->on_sample([this] { sample(); });
+    this->on_drive([this] { drive(); });
+    idle();
+  }
+
+  void post(Work work) { posted_.push_back(std::move(work)); }
+  void order(unsigned op, uint32_t qpn) { orders_.push_back({op, qpn}); }
+  void wait_packets(size_t count, uint64_t limit = 50000) {
+    this->wait("packets out", [&] { return packets.size() >= count; }, limit);
+  }
+  void wait_orders() {
+    this->wait("orders taken", [&] { return orders_.empty(); }, 100);
+  }
+  // All slots are free again: as many as there are can be taken.
+  void wait_all_free(size_t slots) {
+    this->wait("work submitted", [&] { return posted_.empty() && ready_.empty() && tlps_.empty(); });
+    this->tick(20);
+    paused_ = true;
+    std::set<unsigned> got;
+    auto& t = this->top();
+    for (size_t i = 0; i < slots; ++i) {
+      REQUIRE(t.slot_valid == 1);
+      got.insert(t.slot_id);
+      t.slot_ready = 1;
+      this->tick();
+    }
+    t.slot_ready = 0;
+    this->settle();
+    CHECK(t.slot_valid == 0);
+    CHECK(got.size() == slots);
+  }
+  void forget() {  // after a reset
+    posted_.clear();
+    ready_.clear();
+    tlps_.clear();
+    orders_.clear();
+    inl_.clear();
+    current_ = {};
+    packets.clear();
+    idle();
+  }
+
+  StreamSink<OutBeat> out_;
+  StreamSink<Report> terr_;
+  std::vector<OutPacket> packets;
+  double submit_rate = 1, data_rate = 1;
+  bool in_order = false;      // TLPs of all slots come in the order of their requests
+  bool hold_data = false;
+  unsigned tlp_max = 512;
+  size_t beat_max = kBytes;
+  uint64_t last_inline_cycle = 0, last_data_cycle = 0;
+  size_t submitted = 0;
+  struct Trace {
+    uint64_t value;
+    bool sampled;
+  };
+  std::vector<Trace> pay_first, tx_start;
+
+ private:
+  struct Tlp {
+    unsigned slot, number;
+    size_t offset, length, done = 0;
+    bool fails = false;
+    unsigned fail_beats = 0;
+    uint8_t status = 0;
+    std::vector<uint8_t> bytes;
+  };
+  struct Ready {  // has a slot
+    Work work;
+    unsigned slot;
+  };
+
+  void idle() {
+    auto& t = this->top();
+    t.slot_ready = 0;
+    t.txp_valid = 0;
+    t.inl_valid = 0;
+    t.rdrsp_valid = 0;
+    t.qpi_valid = 0;
+  }
+
+  void sample() {
+    auto& t = this->top();
+    if (t.slot_valid != 0 && t.slot_ready != 0 && !paused_) {
+      ready_.push_back({posted_.front(), t.slot_id});
+      posted_.pop_front();
+      request(ready_.back());
+    }
+    if (t.qpi_valid != 0 && t.qpi_ready != 0) orders_.pop_front();
+    if (t.trc_valid_o != 0) pay_first.push_back({t.trc_o, t.trc_sampled_o != 0});
+    if (t.trc2_valid_o != 0) tx_start.push_back({t.trc2_o, t.trc2_sampled_o != 0});
+  }
+
+  // Cuts the payload into TLPs.
+  void request(const Ready& r) {
+    const Work& w = r.work;
+    if (w.inlined) {
+      inl_.push_back(r);
+      return;
+    }
+    size_t at = 0;
+    unsigned number = 0;
+    while (at < w.payload.size()) {
+      size_t length = number < w.tlps.size() ? w.tlps[number] : random_.between(1, tlp_max);
+      // At most 64 TLPs per slot.
+      length = std::max(length, (w.payload.size() - at) / (63 - number));
+      length = std::min(length, w.payload.size() - at);
+      Tlp tlp{r.slot, number, at, length, 0, false, 0, 0, {}};
+      tlp.bytes.assign(w.payload.begin() + at, w.payload.begin() + at + length);
+      tlp.fails = static_cast<int>(number) == w.fail_tlp || (w.fail_tlp >= 0 && at + length == w.payload.size() &&
+                                                             static_cast<int>(number) < w.fail_tlp);
+      tlp.fail_beats = w.fail_beats;
+      tlp.status = w.status;
+      tlps_.push_back(std::move(tlp));
+      at += length;
+      ++number;
+    }
+  }
+
+  void drive() {
+    auto& t = this->top();
+    if (!paused_) t.slot_ready = !posted_.empty() && random_.chance(submit_rate);
+    t.txp_valid = 0;
+    if (!ready_.empty() && random_.chance(submit_rate)) {
+      t.txp_valid = 1;
+      t.txp_slot = static_cast<CData>(ready_.front().slot);
+      write_pin(t.txp, ready_.front().work.packet().description());
+      ready_.pop_front();
+      ++submitted;
+    }
+    t.inl_valid = 0;
+    if (!inl_.empty() && !hold_data && random_.chance(submit_rate)) {
+      t.inl_valid = 1;
+      t.inl_slot = static_cast<CData>(inl_.front().slot);
+      const auto& payload = inl_.front().work.payload;
+      Bits data = Bits::random(random_, 768);
+      for (size_t i = 0; i < payload.size(); ++i) data.set_byte(i, payload[i]);
+      write_pin(t.inl_data, data);
+      t.inl_len = static_cast<CData>(payload.size());
+      inl_.pop_front();
+      last_inline_cycle = this->cycle();
+    }
+    drive_data();
+    t.qpi_valid = !orders_.empty();
+    if (!orders_.empty()) {
+      write_pin(t.qpi, kQpi.pack({{"op", orders_.front().first}, {"qpn", orders_.front().second}}));
+    }
+  }
+
+  void drive_data() {
+    auto& t = this->top();
+    t.rdrsp_valid = 0;
+    write_pin(t.rdrsp, Bits::random(random_, kRdRsp.width()));
+    write_pin(t.rdrsp_data, Bits::random(random_, kBytes * 8));
+    if (!tlps_.empty() && !hold_data && random_.chance(data_rate)) {
+      const size_t pick = in_order ? 0 : random_.below(tlps_.size());
+      Tlp& tlp = tlps_[pick];
+      // A failure loses at least a byte.
+      const bool fail = tlp.fails && (tlp.fail_beats == 0 || tlp.length - tlp.done == 1);
+      Bits rsp = kRdRsp.pack({{"client", 1}, {"slot", tlp.slot}, {"tlp", tlp.number},
+                              {"dst_off", tlp.offset + tlp.done}});
+      bool end = true;
+      if (fail) {
+        kRdRsp.set(rsp, "err", 1);
+        kRdRsp.set(rsp, "tlp_last", 1);
+        kRdRsp.set(rsp, "status", tlp.status);
+        kRdRsp.set(rsp, "lost", tlp.length - tlp.done);
+      } else {
+        size_t count = std::min(random_.between(beat_max == kBytes && in_order ? kBytes : 1, beat_max),
+                                tlp.length - tlp.done);
+        if (in_order && beat_max == kBytes) {  // whole rows
+          count = std::min(kBytes - (tlp.offset + tlp.done) % kBytes, tlp.length - tlp.done);
+        }
+        if (tlp.fails && count == tlp.length - tlp.done) --count;
+        Bits data = Bits::random(random_, kBytes * 8);
+        for (size_t i = 0; i < count; ++i) {
+          data.set_byte((tlp.offset + tlp.done + i) % kBytes, tlp.bytes[tlp.done + i]);
+        }
+        write_pin(t.rdrsp_data, data);
+        tlp.done += count;
+        if (tlp.fails) --tlp.fail_beats;
+        end = tlp.done == tlp.length && !tlp.fails;
+        kRdRsp.set(rsp, "cnt", count);
+        kRdRsp.set(rsp, "tlp_last", end);
+      }
+      write_pin(t.rdrsp, rsp);
+      t.rdrsp_valid = 1;
+      last_data_cycle = this->cycle();
+      if (end) tlps_.erase(tlps_.begin() + static_cast<long>(pick));
+    } else if (random_.chance(0.3)) {  // another client's
+      Bits rsp = Bits::random(random_, kRdRsp.width());
+      kRdRsp.set(rsp, "client", random_.chance(0.5) ? 0 : 2);
+      write_pin(t.rdrsp, rsp);
+      t.rdrsp_valid = 1;
+    }
+  }
+
+  void take(const OutBeat& b) {
+    if (current_.beats == 0) {
+      current_.pkt = b.pkt;
+      current_.qpn = static_cast<uint32_t>(kTxPkt.get(b.pkt, "qpn"));
+      current_.psn = static_cast<uint32_t>(kTxPkt.get(b.pkt, "psn"));
+      current_.first = this->cycle();
+    }
+    if (!(b.pkt == current_.pkt)) throw ProtocolError("out_pkt changed inside a packet");
+    if (!b.last && b.cnt != kBytes) throw ProtocolError("a short beat before the last");
+    if (b.abort && !b.last) throw ProtocolError("abort before the last beat");
+    current_.bytes.insert(current_.bytes.end(), b.bytes.begin(), b.bytes.end());
+    ++current_.beats;
+    if (b.last) {
+      current_.abort = b.abort;
+      current_.last = this->cycle();
+      packets.push_back(current_);
+      current_ = {};
+    }
+  }
+
+  Rng random_ = rng("engine");
+  std::deque<Work> posted_;
+  std::deque<Ready> ready_, inl_;
+  std::vector<Tlp> tlps_;
+  std::deque<std::pair<unsigned, uint32_t>> orders_;
+  OutPacket current_;
+  bool paused_ = false;
+};
+
+Work random_work(Rng& random, uint32_t qpn, uint32_t psn, size_t max_len = 4096) {
+  Work w;
+  w.qpn = qpn;
+  w.psn = psn;
+  const uint64_t kind = random.below(10);
+  if (kind == 0) {
+    w.inlined = random.chance(0.5);
+    if (w.inlined) w.payload = random.bytes(random.between(1, 96));
+  } else if (kind <= 3) {
+    w.inlined = true;
+    w.payload = random.bytes(random.between(1, 96));
+  } else if (kind <= 6) {
+    w.payload = random.bytes(random.between(1, 300));
+  } else {
+    w.payload = random.bytes(random.between(1, max_len));
+  }
+  return w;
+}
+
+void compare(const OutPacket& got, const Work& want) {
+  INFO("psn " << want.psn << ", qpn " << want.qpn << ", " << want.payload.size() << " bytes, inline "
+              << want.inlined);
+  CHECK(got.pkt == want.packet().description());
+  CHECK(!got.abort);
+  CHECK((got.bytes == want.payload));
+}
+
+struct Pace {
+  Stall out;
+  double submit, data;
+  unsigned tlp_max;
+  unsigned threshold;
+};
+
+template <class Top>
+void check_random(const Pace& pace, unsigned qps, size_t count) {
+  BufferBench<Top> bench;
+  bench->cfg_threshold_i = static_cast<SData>(pace.threshold);
+  bench.out_.set_stall(pace.out);
+  bench.submit_rate = pace.submit;
+  bench.data_rate = pace.data;
+  bench.tlp_max = pace.tlp_max;
+  bench.reset();
+  auto random = rng("work");
+  std::map<uint32_t, Work> all;
+  std::map<uint32_t, std::deque<uint32_t>> order;
+  for (uint32_t i = 0; i < count; ++i) {
+    const Work w = random_work(random, static_cast<uint32_t>(random.below(qps)), i);
+    all[i] = w;
+    order[w.qpn].push_back(i);
+    bench.post(w);
+  }
+  bench.wait_packets(count, 400 * count);
+  bench.tick(50);
+  REQUIRE(bench.packets.size() == count);
+  for (const OutPacket& got : bench.packets) {
+    auto& queue = order.at(got.qpn);
+    REQUIRE(!queue.empty());
+    CHECK(got.psn == queue.front());  // order within the QP
+    queue.pop_front();
+    compare(got, all.at(got.psn));
+  }
+  CHECK(bench.terr_.size() == 0);
+  CHECK(bench.tx_start.size() == count);
+  for (size_t i = 0; i < count; ++i) {
+    const Work& w = all.at(bench.packets[i].psn);
+    CHECK(bench.tx_start[i].value == (uint64_t{8} << 56 | uint64_t{w.qpn} << 32 | w.psn));
+    CHECK(bench.tx_start[i].sampled == (w.psn % 2 == 1));
+  }
+  size_t from_dma = 0;
+  for (const auto& [psn, w] : all) from_dma += !w.inlined && !w.payload.empty();
+  CHECK(bench.pay_first.size() == from_dma);
+  for (const auto& trace : bench.pay_first) CHECK(trace.value >> 56 == 7);
+}
+
+}  // namespace
+
+#define BUFFERS Vtx_buffer_w128, Vtx_buffer_w512, Vtx_buffer_w1024
+
+TEMPLATE_TEST_CASE("tx_buffer sends whole payloads in QP order whatever order the TLPs take", "",
+                   BUFFERS) {
+  check_random<TestType>({Stall::none(), 1, 1, 512, 0}, 5, 200);
+  check_random<TestType>({Stall::random(0.5), 0.5, 0.7, 300, 0}, 3, 100);
+  check_random<TestType>({Stall::bursts(0.05, 30), 0.8, 0.9, 4096, 0}, 1, 60);
+}
+
+TEMPLATE_TEST_CASE("tx_buffer never sends a byte that has not come when it starts early", "", BUFFERS) {
+  check_random<TestType>({Stall::none(), 1, 0.5, 512, 1}, 5, 150);
+  check_random<TestType>({Stall::random(0.3), 0.7, 1, 256, 700}, 2, 80);
+  check_random<TestType>({Stall::none(), 1, 0.8, 100, 4096}, 4, 80);
+}
+
+TEMPLATE_TEST_CASE("tx_buffer sends a packet three cycles after the last thing it waits for", "", BUFFERS) {
+  SECTION("inline with the packet") {
+    BufferBench<TestType> bench;
+    bench.reset();
+    Work w;
+    w.inlined = true;
+    w.payload = {1, 2, 3};
+    bench.post(w);
+    bench.wait_packets(1);
+    compare(bench.packets[0], w);
+    CHECK(bench.packets[0].first - bench.last_inline_cycle == 3);
+  }
+  SECTION("data") {
+    BufferBench<TestType> bench;
+    bench.in_order = true;
+    bench.reset();
+    Work w;
+    w.payload = std::vector<uint8_t>(bench.kBytes, 7);
+    w.tlps = {bench.kBytes};
+    bench.post(w);
+    bench.hold_data = true;
+    bench.tick(10);
+    bench.hold_data = false;
+    bench.wait_packets(1);
+    compare(bench.packets[0], w);
+    CHECK(bench.packets[0].first - bench.last_data_cycle == 3);
+  }
+}
+
+TEST_CASE("tx_buffer sends one-beat packets every cycle, also of one QP") {
+  const bool one_qp = GENERATE(false, true);
+  BufferBench<Vtx_buffer_w1024> bench;
+  bench.out_.set_stall(Stall::always());
+  bench.reset();
+  for (uint32_t i = 0; i < 60; ++i) {
+    Work w;
+    w.qpn = one_qp ? 5 : i;
+    w.psn = i;
+    w.inlined = true;
+    w.payload = std::vector<uint8_t>(64, static_cast<uint8_t>(i));
+    bench.post(w);
+  }
+  bench.tick(100);
+  bench.out_.set_stall(Stall::none());
+  bench.wait_packets(60);
+  const uint64_t span = bench.packets[59].first - bench.packets[1].first;
+  CHECK(span == 58);
+}
+
+TEMPLATE_TEST_CASE("tx_buffer sends 4 KB packets without gaps, also between them", "", BUFFERS) {
+  BufferBench<TestType> bench;
+  bench.in_order = true;
+  bench.out_.set_stall(Stall::always());
+  bench.reset();
+  for (uint32_t i = 0; i < 6; ++i) {
+    Work w;
+    w.qpn = i % 2;
+    w.psn = i;
+    w.payload = std::vector<uint8_t>(4096, static_cast<uint8_t>(i));
+    bench.post(w);
+  }
+  bench.tick(6 * 4096 / 16 + 100);
+  bench.out_.set_stall(Stall::none());
+  bench.wait_packets(6);
+  CHECK(bench.packets[5].last - bench.packets[1].first == 5 * 4096 / bench.kBytes - 1);
+}
+
+TEMPLATE_TEST_CASE("tx_buffer lets another QP pass one whose data are late", "", BUFFERS) {
+  BufferBench<TestType> bench;
+  bench.hold_data = true;
+  bench.reset();
+  Work late;
+  late.qpn = 1;
+  late.psn = 1;
+  late.payload = std::vector<uint8_t>(100, 1);
+  bench.post(late);
+  Work behind;  // of the same QP: has to wait, without payload or not
+  behind.qpn = 1;
+  behind.psn = 2;
+  bench.post(behind);
+  Work other;
+  other.qpn = 2;
+  other.psn = 3;
+  bench.post(other);
+  bench.wait_packets(1);
+  bench.tick(50);
+  REQUIRE(bench.packets.size() == 1);
+  CHECK(bench.packets[0].psn == 3);
+  bench.hold_data = false;
+  bench.wait_packets(3);
+  CHECK(bench.packets[1].psn == 1);
+  CHECK(bench.packets[2].psn == 2);
+}
+
+TEMPLATE_TEST_CASE("tx_buffer starts at the threshold and not before", "", BUFFERS) {
+  const unsigned threshold = GENERATE(1000u, 2048u, 0u);
+  BufferBench<TestType> bench;
+  bench->cfg_threshold_i = static_cast<SData>(threshold);
+  bench.in_order = true;
+  bench.data_rate = 0.1;
+  bench.reset();
+  Work w;
+  w.payload = std::vector<uint8_t>(4096, 0x5A);
+  w.tlps = std::vector<size_t>(16, 256);
+  bench.post(w);
+  uint64_t came = 0;
+  int64_t at_start = -1;
+  bench.on_sample([&] {
+    auto& t = bench.top();
+    if (!bench.tx_start.empty() && at_start < 0) at_start = static_cast<int64_t>(came);
+    const Bits rsp = read_pin(t.rdrsp);
+    if (t.rdrsp_valid != 0 && kRdRsp.get(rsp, "client") == 1) came += kRdRsp.get(rsp, "cnt");
+  });
+  bench.wait_packets(1);
+  compare(bench.packets[0], w);
+  const int64_t least = threshold == 0 ? 4096 : threshold;
+  CHECK(at_start >= least);
+  CHECK(at_start <= std::min<int64_t>(4096, least + 3 * static_cast<int64_t>(bench.kBytes)));
+}
+
+TEMPLATE_TEST_CASE("tx_buffer does not send a packet with a failed TLP nor those behind it, and reports it",
+                   "", BUFFERS) {
+  BufferBench<TestType> bench;
+  bench.terr_.set_stall(Stall::random(0.7));
+  bench.reset();
+  auto random = rng("work");
+  std::map<uint32_t, Work> all;
+  std::map<uint32_t, std::vector<uint32_t>> good;
+  std::set<uint32_t> failing;
+  uint32_t psn = 0;
+  for (uint32_t i = 0; i < 60; ++i) {
+    Work w = random_work(random, static_cast<uint32_t>(random.below(6)), psn++, 1000);
+    if (w.qpn < 4 && i > 10 && !w.inlined && !w.payload.empty() && failing.insert(w.qpn).second) {
+      w.fail_tlp = static_cast<int>(random.below(2));
+      w.fail_beats = static_cast<unsigned>(random.below(3));
+      w.status = static_cast<uint8_t>(0x40 + w.qpn);
+    } else if (!failing.contains(w.qpn)) {
+      good[w.qpn].push_back(w.psn);
+    }
+    all[w.psn] = w;
+    bench.post(w);
+  }
+  size_t expected = 0;
+  for (const auto& [qpn, list] : good) expected += list.size();
+  bench.wait_packets(expected);
+  bench.wait("reports", [&] { return bench.terr_.size() == failing.size(); });
+  std::map<uint32_t, std::vector<uint32_t>> got;
+  for (const OutPacket& p : bench.packets) {
+    compare(p, all.at(p.psn));
+    got[p.qpn].push_back(p.psn);
+  }
+  CHECK(got == good);
+  for (const Report& r : bench.terr_.items()) {
+    CHECK(failing.contains(r.qpn));
+    const auto& w = *std::find_if(all.begin(), all.end(), [&](const auto& item) {
+      return item.second.qpn == r.qpn && item.second.fail_tlp >= 0;
+    });
+    CHECK(r.index == static_cast<uint16_t>(w.first * 3 + 1));
+    CHECK(r.status == w.second.status);
+  }
+  // Dead until told: one more packet each is dropped; after ERR (here for the failed, RTS comes later) it is sent.
+  bench.packets.clear();
+  for (const uint32_t qpn : failing) bench.order(kRts, qpn);
+  bench.wait_orders();
+  for (uint32_t qpn = 0; qpn < 6; ++qpn) bench.post(random_work(random, qpn, 1000 + qpn, 500));
+  bench.wait_packets(6 - failing.size());
+  bench.tick(300);
+  CHECK(bench.packets.size() == 6 - failing.size());
+  bench.packets.clear();
+  for (const uint32_t qpn : failing) bench.order(qpn % 2 == 0 ? kClear : kErr, qpn);
+  bench.wait_orders();
+  for (uint32_t qpn = 0; qpn < 6; ++qpn) bench.post(random_work(random, qpn, 2000 + qpn, 500));
+  bench.wait_packets(6);
+  bench.tick(100);
+  CHECK(bench.packets.size() == 6);
+  CHECK(bench.terr_.size() == failing.size());
+  bench.wait_all_free(sizeof(bench->rdrsp_data) == 16 ? 8 : sizeof(bench->rdrsp_data) == 64 ? 16 : 64);
+}
+
+TEMPLATE_TEST_CASE("tx_buffer ends a started packet with abort when a later TLP fails", "", BUFFERS) {
+  BufferBench<TestType> bench;
+  bench->cfg_threshold_i = 512;
+  bench.in_order = true;
+  bench.reset();
+  Work w;
+  w.qpn = 3;
+  w.psn = 9;
+  w.payload = rng("payload").bytes(2048);
+  w.tlps = {1024, 1024};
+  w.fail_tlp = 1;
+  w.fail_beats = 1;
+  w.status = 0x77;
+  bench.post(w);
+  Work behind;
+  behind.qpn = 3;
+  behind.psn = 10;
+  bench.post(behind);
+  bench.wait_packets(1);
+  bench.tick(100);
+  REQUIRE(bench.packets.size() == 1);
+  CHECK(bench.packets[0].abort);
+  CHECK(bench.packets[0].bytes.size() == 2048);
+  REQUIRE(bench.terr_.size() == 1);
+  CHECK(bench.terr_[0] == Report{3, 9 * 3 + 1, 0x77});
+  bench.wait_all_free(sizeof(bench->rdrsp_data) == 16 ? 8 : sizeof(bench->rdrsp_data) == 64 ? 16 : 64);
+}
+
+TEMPLATE_TEST_CASE("tx_buffer drops what has not started of a QP on CLEAR or ERR, without a report", "",
+                   BUFFERS) {
+  const unsigned op = GENERATE(kClear, kErr);
+  BufferBench<TestType> bench;
+  bench.hold_data = true;
+  bench.reset();
+  auto random = rng("work");
+  for (uint32_t i = 0; i < 6; ++i) {
+    Work w = random_work(random, i % 2, i, 600);
+    if (i < 2) {
+      w.inlined = false;
+      w.payload = random.bytes(200);
+    }
+    if (i == 2) w.fail_tlp = 0;
+    bench.post(w);
+  }
+  bench.wait("submitted", [&] { return bench.submitted == 6; });
+  bench.order(op, 0);
+  bench.wait_orders();
+  bench.hold_data = false;
+  // Packets posted afterwards belong to a new life of the QP.
+  Work fresh;
+  fresh.qpn = 0;
+  fresh.psn = 77;
+  bench.post(fresh);
+  bench.wait_packets(4);
+  bench.tick(200);
+  CHECK(bench.packets.size() == 4);
+  CHECK(bench.terr_.size() == 0);
+  for (const OutPacket& p : bench.packets) CHECK((p.qpn == 1 || p.psn == 77));
+  bench.wait_all_free(sizeof(bench->rdrsp_data) == 16 ? 8 : sizeof(bench->rdrsp_data) == 64 ? 16 : 64);
+}
+
+TEMPLATE_TEST_CASE("tx_buffer is empty and usable one cycle after a reset in mid-packet", "", BUFFERS) {
+  BufferBench<TestType> bench;
+  bench->cfg_threshold_i = 100;
+  bench.out_.set_stall(Stall::random(0.5));
+  bench.reset();
+  auto random = rng("work");
+  for (uint32_t i = 0; i < 20; ++i) bench.post(random_work(random, i % 3, i));
+  bench.tick(60);
+  bench.reset();
+  bench.forget();
+  bench.tick(1);
+  CHECK(bench->out_valid == 0);
+  CHECK(bench->terr_valid == 0);
+  std::map<uint32_t, Work> all;
+  for (uint32_t i = 0; i < 30; ++i) {
+    all[100 + i] = random_work(random, i % 3, 100 + i);
+    bench.post(all[100 + i]);
+  }
+  bench.wait_packets(30);
+  for (const OutPacket& p : bench.packets) compare(p, all.at(p.psn));
+  bench.wait_all_free(sizeof(bench->rdrsp_data) == 16 ? 8 : sizeof(bench->rdrsp_data) == 64 ? 16 : 64);
+}
