@@ -84,6 +84,7 @@ class Direction {
     WireClock fifo(config.rate_bps);
     fifo.advance(config.tx_fifo_bytes);
     lead_ps_ = 2 * from.period_ps + fifo.ceil_ps();
+    set_horizon(from.first_edge_ps);
   }
 
   // Transmit side.

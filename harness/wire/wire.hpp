@@ -59,8 +59,9 @@ struct LinkConfig {
 
 // The MAC stream at one end. A software endpoint (send() and take()) has beat_bytes 0.
 struct EndConfig {
-  uint32_t beat_bytes = 0;  // width of the stream
-  TimePs period_ps = 0;     // mac_clk
+  uint32_t beat_bytes = 0;   // width of the stream
+  TimePs period_ps = 0;      // mac_clk
+  TimePs first_edge_ps = 0;  // this end does nothing before
 };
 
 // One beat offered by the NIC. `data` is read during edge() only.
@@ -97,8 +98,9 @@ struct FrameInfo {
   FrameFlags flags;
 };
 
-// Sees whole frames. on_tx() runs on the sender's thread when the frame is complete, before faults;
-// on_rx() on the receiver's when its last beat is delivered, so it sees what the cable delivered.
+// Sees whole frames of both directions; with two threads it must protect itself. on_tx() runs on
+// the sender's thread when the frame is complete, before faults; on_rx() on the receiver's when its
+// last beat is delivered, so it sees what the cable delivered.
 class FrameObserver {
  public:
   virtual ~FrameObserver() = default;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/roce/check.hpp"
 
+#include <random>
 #include <vector>
 
 #include "harness/roce/bytes.hpp"
@@ -248,6 +249,27 @@ TEST_CASE("no single-bit error in what the iCRC covers passes the checker") {
         if (free_v6 || free_ecn) continue;
         REQUIRE((!bad.empty() || !bad.is_roce));
       }
+    }
+  }
+}
+
+TEST_CASE("no damaged frame makes the parser or the checker read beyond it") {
+  std::mt19937 rng(11);
+  for (int round = 0; round < 20000; ++round) {
+    auto f = from_hex(kVectors[rng() % 14].hex);
+    if (rng() % 4 == 0) f.resize(rng() % (f.size() + 1));
+    const size_t hits = 1 + rng() % 6;
+    for (size_t i = 0; i < hits && !f.empty(); ++i) {
+      f[rng() % f.size()] = static_cast<uint8_t>(rng());
+    }
+    // A copy of exactly its size, so that a sanitizer sees any byte beyond.
+    const std::vector<uint8_t> exact(f.begin(), f.end());
+    const ViolationList bad = check_frame(exact);
+    FrameView v;
+    const ParseStatus status = parse_frame(exact, v);
+    REQUIRE(bad.status == status);
+    if (status == ParseStatus::kOk) {
+      REQUIRE(size_t{v.payload_offset} + v.payload_len + v.pad + 4 <= exact.size());
     }
   }
 }

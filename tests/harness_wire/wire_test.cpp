@@ -366,6 +366,21 @@ TEST_CASE("a receiver that runs ahead of what is known throws, one at the edge o
                     contains_text("beyond what the sender has reached (11600 ps)"));
 }
 
+TEST_CASE("without delay two ends in time order may each start at a time of their own") {
+  Link link({.delay_ps = 0}, {128, 1600, 500}, {128, 1600, 700});
+  Sink sink(link.rx(1));
+  Source src(link.tx(0), 128);
+  src.add(frame_of(1000, 1));
+  RxBeat b;
+  for (TimePs now = 0; sink.frames.empty(); now += 1600) {
+    src.edge(now + 500);
+    link.rx(0).edge(now + 500, b);
+    link.tx(1).edge(now + 700, nullptr);
+    sink.edge(now + 700);
+  }
+  CHECK(sink.frames[0].bytes == frame_of(1000, 1));
+}
+
 TEST_CASE("a flood that the stream cannot keep up with is dropped by whole frames and counted") {
   // 129-byte frames: two beats of 1.6 ns each, but 3.06 ns on the wire.
   LinkConfig c;
