@@ -146,6 +146,24 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a read is not given before all earlier writes have their responses") {
+  AxiOptions o;
+  o.stall = 0.7;
+  AxiWorld w(pcie::Config::reference_delays(), o);
+  int answers = 0;
+  for (uint32_t i = 0; i < 100; ++i) {
+    store(w, Bar::kDoorbell, 0x10, i);
+    store(w, Bar::kRegisters, 0x20, i);
+    const auto check = [&answers, i](const pcie::MmioResult& m) {
+      ++answers;
+      CHECK(m.data[0] == i);
+    };
+    w.fabric.mmio_read(pcie::kHost, Bar::kRegisters, 0x20, 4, w.now, check);
+    w.run([&] { return answers > static_cast<int>(i); });
+  }
+  CHECK(w.bars.reads_too_early == 0);
+}
+
 TEST_CASE("an uncontended register read takes the round trip and the NIC's cycles") {
   AxiWorld w(pcie::Config::reference_delays(), {});
   w.ticks(3);

@@ -239,7 +239,12 @@ class FakeBars {
   bool hold_writes = false;   // takes no write data
   bool hold_answers = false;  // gives no read data
 
+  int reads_too_early = 0;  // appeared while a write had no response yet
+
   void sample(const axi::BarOut& out, uint64_t now) {
+    const bool reading = out.bar0.ar_valid || out.bar2.ar_valid || out.gdr.ar_valid;
+    if (reading && !was_reading_ && responses_waiting() > 0) ++reads_too_early;
+    was_reading_ = reading;
     lite("bar0", l0_, pins.bar0, out.bar0, bar0, now);
     lite("bar2", l2_, pins.bar2, out.bar2, bar2, now);
     burst("bar1", b1_, pins.bar1, out.bar1, bar1, now);
@@ -371,6 +376,7 @@ class FakeBars {
     }
   }
 
+  bool was_reading_ = false;
   uint32_t beat_;
   double stall_;
   Rng rng_;
