@@ -113,7 +113,7 @@ void DmaAgent::sample(const DmaIn& in, uint64_t now_ps) {
   ++cycle_;
   if (aw_held_ || w_held_ || ar_held_) check_hold(in);
 
-  if (out_.r_valid && in.r_ready) read_beat_taken(now_ps);
+  if (out_.r_valid && in.r_ready) read_beat_taken();
   if (out_.b_valid && in.b_ready) take_response();
 
   aw_held_ = false;
@@ -302,6 +302,11 @@ void DmaAgent::take_read(const Address& a, uint64_t now_ps) {
 }
 
 void DmaAgent::on_completion(pcie::ReadOp* op) {
+  // There is room for the data of every read in flight: credits go back when a completion is in.
+  const uint32_t c = op->chunk_count - 1;
+  const pcie::CompletionChunk& chunk = op->chunks[c];
+  const uint32_t from = c == 0 ? 0 : op->chunks[c - 1].end;
+  fabric_.completion_taken(chunk.error || op->no_data ? 0 : chunk.end - from, chunk.last_ps);
   if (config_.interleave_r || op->chunk_count == 1) arrivals_.push({op, op->chunk_count - 1});
 }
 
@@ -350,17 +355,12 @@ void DmaAgent::next_beat(uint64_t horizon_ps) {
   }
 }
 
-void DmaAgent::read_beat_taken(uint64_t now_ps) {
+void DmaAgent::read_beat_taken() {
   out_.r_valid = false;
   ++read_beats_;
   pcie::ReadOp& op = *reading_;
   reading_ = nullptr;
-  while (op.chunk_now < op.chunk_count && op.chunks[op.chunk_now].end <= beat_end_) {
-    const pcie::CompletionChunk& chunk = op.chunks[op.chunk_now];
-    const uint32_t from = op.chunk_now == 0 ? 0 : op.chunks[op.chunk_now - 1].end;
-    fabric_.completion_taken(chunk.error || op.no_data ? 0 : chunk.end - from, now_ps);
-    ++op.chunk_now;
-  }
+  while (op.chunk_now < op.chunk_count && op.chunks[op.chunk_now].end <= beat_end_) ++op.chunk_now;
   if (++op.beats_done < op.beats) return;
   read_ids_[op.tag] = nullptr;
   --reads_open_;

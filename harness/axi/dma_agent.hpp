@@ -99,7 +99,7 @@ class DmaAgent : public pcie::RequesterSink {
   void check_strobe(const pcie::WriteOp& op, uint32_t beat, const Strobe& got) const;
   void take_read(const Address& a, uint64_t now_ps);
   void take_response();
-  void read_beat_taken(uint64_t now_ps);
+  void read_beat_taken();
   void next_response(uint64_t horizon_ps);
   void next_beat(uint64_t horizon_ps);
   bool pause(uint16_t p) { return p != 0 && rng_.below(256) < p; }
