@@ -92,18 +92,19 @@ module rx_depacketizer #(
     end
   end
 
-  // Payload does not overtake its header fields: ahead_q packets have theirs taken and payload to come.
-  logic [15:0] ahead_q;
-  logic        meta_fire, data_done;
+  // Payload is never valid before its header fields are: ahead_q packets have had theirs taken and still have payload to
+  // hand over. -1: the payload was taken first and the header fields still wait.
+  logic signed [15:0] ahead_q;
+  logic               meta_fire, data_done;
   assign meta_fire = rxm_valid && rxm_ready && rxm.payload_len != '0;
-  assign rxd_valid = out_valid_q && (ahead_q != '0 || (rxm_valid && rxm.payload_len != '0));
+  assign rxd_valid = out_valid_q && (ahead_q > 0 || (ahead_q == 0 && rxm_valid && rxm.payload_len != '0));
   assign data_done = rxd_valid && rxd_ready && rxd_last;
   always_ff @(posedge clk_i) begin
-    if (meta_fire != data_done) ahead_q <= meta_fire ? ahead_q + 16'd1 : ahead_q - 16'd1;
+    if (meta_fire != data_done) ahead_q <= meta_fire ? ahead_q + 16'sd1 : ahead_q - 16'sd1;
     if (rst_i) ahead_q <= '0;
   end
 
-  `RNIC_ASSERT(ahead_bound, ahead_q != 16'hFFFF)
+  `RNIC_ASSERT(ahead_bound, ahead_q >= -16'sd1 && ahead_q != 16'sh7FFF)
   `RNIC_ASSERT(even_offset, !(row_valid && row_first) || !row_off[0])
   `RNIC_ASSERT(has_payload, !(row_valid && row_first) || row_len != '0)
   `RNIC_STREAM_HOLD(rxm_valid, rxm_ready, rxm)
