@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DMA engine between the NIC's streams and the AXI4 port of the PCIe bridge: one burst is one TLP. README.md has theory,
-// latencies and rules; dma_read and dma_write do the work, dma_target tells host, GPU and device_memory apart.
+// DMA engine between the NIC's streams and the AXI4 port of the PCIe bridge: one burst is one TLP.
+// README.md has theory, latencies and rules; dma_read and dma_write do the work, dma_target tells
+// host, GPU and device_memory apart.
 //
-// Latency: read request to arvalid 2 cycles, R beat to rdrsp 1, write request with data to awvalid and wvalid 2.
-// Throughput: one beat, one TLP, one request per cycle in each direction. Order: writes leave in the order of
-// acceptance; reads are answered in any order. Dropped: the data of writes to a refused target (fault, gdr_refused),
-// late completions of timed-out tags, everything not yet on the bus while drain_i is high.
+// Latency: read request to arvalid 2 cycles, R beat to rdrsp 1, write request with data to awvalid
+// and wvalid 2. Throughput: one beat, one TLP, one request per cycle in each direction. Order:
+// writes leave in the order of acceptance; reads are answered in any order. Dropped: the data of
+// writes to a refused target (fault, gdr_refused), late completions of timed-out tags, everything
+// not yet on the bus while drain_i is high.
 module dma_master #(
   parameter int unsigned DATA_W = 512,           // 128, 256, 512, 1024
   parameter int unsigned N_TAG = 64,             // read tags: 8..256, a power of two
   parameter int unsigned CLK_PS = 2000,          // core clock period, for the time-out
   parameter int unsigned DEVMEM_BYTES = 262144,  // size of device_memory; a power of two, 0: none
-  parameter int unsigned GPU_QUEUE = 64,         // reads of GPU memory that may wait without holding up others
+  // reads of GPU memory that may wait without holding up others
+  parameter int unsigned GPU_QUEUE = 64,
   parameter int unsigned N_WR = 128              // write TLPs in flight, per target (host, GPUs)
 ) (
   input  logic                     clk_i,
@@ -91,7 +94,8 @@ module dma_master #(
   output logic                     dm_rd_valid,
   input  logic                     dm_rd_ready,
   output logic [31:0]              dm_rd_row,
-  input  logic [DATA_W-1:0]        dm_rd_data,        // in the cycle after dm_rd_valid && dm_rd_ready
+  // in the cycle after dm_rd_valid && dm_rd_ready
+  input  logic [DATA_W-1:0]        dm_rd_data,
 
   // AXI4 master; one burst is one TLP.
   output logic                     m_axi_awvalid,
@@ -132,7 +136,8 @@ module dma_master #(
   output logic                     cnt_dma_timeouts_o,
   output logic                     cnt_gdr_refused_o,
 
-  // Writes on the bus: trc first beat of a payload (client 0, 3), CQE (client 1); trc2 last beat of a payload.
+  // Writes on the bus: trc first beat of a payload (client 0, 3), CQE (client 1); trc2 last beat of
+  // a payload.
   output logic                     trc_valid_o,
   output logic [63:0]              trc_o,
   output logic                     trc_sampled_o,
@@ -147,42 +152,40 @@ module dma_master #(
   logic rd_page_fault, rd_gdr_refused, wr_page_fault, wr_gdr_refused;
 
   dma_read #(
-    .DATA_W(DATA_W), .N_TAG(N_TAG), .CLK_PS(CLK_PS), .DEVMEM_BYTES(DEVMEM_BYTES), .GPU_QUEUE(GPU_QUEUE)
+    .DATA_W(DATA_W), .N_TAG(N_TAG), .CLK_PS(CLK_PS), .DEVMEM_BYTES(DEVMEM_BYTES),
+        .GPU_QUEUE(GPU_QUEUE)
   ) u_read (
-    .clk_i, .rst_i, .cfg_mrrs_i, .cfg_pacing_i, .cfg_timeout_us_i, .gdr_en_i, .gpu_base_i, .gpu_limit_i, .devmem_base_i,
-    .drain_i, .idle_o(rd_idle),
+    .clk_i, .rst_i, .cfg_mrrs_i, .cfg_pacing_i, .cfg_timeout_us_i, .gdr_en_i, .gpu_base_i,
+    .gpu_limit_i, .devmem_base_i, .drain_i, .idle_o(rd_idle),
     .rd_valid({rd2_valid, rd1_valid, rd0_valid}), .rd_ready({rd2_ready, rd1_ready, rd0_ready}),
-    .rd0_req, .rd1_req, .rd2_req, .rdrsp_valid, .rdrsp, .rdrsp_data,
-    .dm_rd_valid, .dm_rd_ready, .dm_rd_row, .dm_rd_data,
-    .m_axi_arvalid, .m_axi_arready, .m_axi_arid, .m_axi_araddr, .m_axi_arlen, .m_axi_aruser,
-    .m_axi_rvalid, .m_axi_rready, .m_axi_rid, .m_axi_rdata, .m_axi_rresp, .m_axi_rlast, .m_axi_ruser,
-    .cnt_reads_o(cnt_dma_reads_o), .cnt_bytes_amount_o(cnt_dma_read_bytes_amount_o),
-    .cnt_errors_o(cnt_dma_read_errors_o), .cnt_page_fault_o(rd_page_fault), .cnt_timeouts_o(cnt_dma_timeouts_o),
-    .cnt_gdr_refused_o(rd_gdr_refused)
-  );
+    .rd0_req, .rd1_req, .rd2_req, .rdrsp_valid, .rdrsp, .rdrsp_data, .dm_rd_valid, .dm_rd_ready,
+    .dm_rd_row, .dm_rd_data, .m_axi_arvalid, .m_axi_arready, .m_axi_arid, .m_axi_araddr,
+    .m_axi_arlen, .m_axi_aruser, .m_axi_rvalid, .m_axi_rready, .m_axi_rid, .m_axi_rdata,
+    .m_axi_rresp, .m_axi_rlast, .m_axi_ruser, .cnt_reads_o(cnt_dma_reads_o),
+    .cnt_bytes_amount_o(cnt_dma_read_bytes_amount_o), .cnt_errors_o(cnt_dma_read_errors_o),
+    .cnt_page_fault_o(rd_page_fault), .cnt_timeouts_o(cnt_dma_timeouts_o),
+    .cnt_gdr_refused_o(rd_gdr_refused));
 
   dma_write #(
     .DATA_W(DATA_W), .DEVMEM_BYTES(DEVMEM_BYTES), .N_WR(N_WR)
   ) u_write (
-    .clk_i, .rst_i, .cfg_mps_i, .cfg_relaxed_i, .gdr_en_i, .gpu_base_i, .gpu_limit_i, .devmem_base_i, .drain_i,
-    .idle_o(wr_idle),
+    .clk_i, .rst_i, .cfg_mps_i, .cfg_relaxed_i, .gdr_en_i, .gpu_base_i, .gpu_limit_i,
+    .devmem_base_i, .drain_i, .idle_o(wr_idle),
     .req_valid({wr3_req_valid, wr2_req_valid, wr1_req_valid, wr0_req_valid}),
-    .req_ready({wr3_req_ready, wr2_req_ready, wr1_req_ready, wr0_req_ready}),
-    .req0(wr0_req), .req1(wr1_req), .req2(wr2_req), .req3(wr3_req),
+    .req_ready({wr3_req_ready, wr2_req_ready, wr1_req_ready, wr0_req_ready}), .req0(wr0_req),
+    .req1(wr1_req), .req2(wr2_req), .req3(wr3_req),
     .dat_valid({wr3_dat_valid, wr2_dat_valid, wr1_dat_valid, wr0_dat_valid}),
     .dat_ready({wr3_dat_ready, wr2_dat_ready, wr1_dat_ready, wr0_dat_ready}),
-    .dat0_data(wr0_dat_data), .dat1_data(wr1_dat_data), .dat2_data(wr2_dat_data), .dat3_data(wr3_dat_data),
-    .dat_cnt({wr3_dat_cnt, wr2_dat_cnt, wr1_dat_cnt, wr0_dat_cnt}),
-    .dat_last({wr3_dat_last, wr2_dat_last, wr1_dat_last, wr0_dat_last}),
-    .fault_valid, .fault_ready, .fault,
-    .dm_wr_valid, .dm_wr_ready, .dm_wr_row, .dm_wr_data, .dm_wr_strb,
-    .m_axi_awvalid, .m_axi_awready, .m_axi_awid, .m_axi_awaddr, .m_axi_awlen, .m_axi_awuser,
-    .m_axi_wvalid, .m_axi_wready, .m_axi_wdata, .m_axi_wstrb, .m_axi_wlast,
-    .m_axi_bvalid, .m_axi_bready, .m_axi_bid, .m_axi_bresp,
-    .cnt_writes_o(cnt_dma_writes_o), .cnt_bytes_amount_o(cnt_dma_write_bytes_amount_o),
-    .cnt_page_fault_o(wr_page_fault), .cnt_gdr_refused_o(wr_gdr_refused),
-    .trc_valid_o, .trc_o, .trc_sampled_o, .trc2_valid_o, .trc2_o, .trc2_sampled_o
-  );
+    .dat0_data(wr0_dat_data), .dat1_data(wr1_dat_data), .dat2_data(wr2_dat_data),
+    .dat3_data(wr3_dat_data), .dat_cnt({wr3_dat_cnt, wr2_dat_cnt, wr1_dat_cnt, wr0_dat_cnt}),
+    .dat_last({wr3_dat_last, wr2_dat_last, wr1_dat_last, wr0_dat_last}), .fault_valid, .fault_ready,
+    .fault, .dm_wr_valid, .dm_wr_ready, .dm_wr_row, .dm_wr_data, .dm_wr_strb, .m_axi_awvalid,
+    .m_axi_awready, .m_axi_awid, .m_axi_awaddr, .m_axi_awlen, .m_axi_awuser, .m_axi_wvalid,
+    .m_axi_wready, .m_axi_wdata, .m_axi_wstrb, .m_axi_wlast, .m_axi_bvalid, .m_axi_bready,
+    .m_axi_bid, .m_axi_bresp, .cnt_writes_o(cnt_dma_writes_o),
+    .cnt_bytes_amount_o(cnt_dma_write_bytes_amount_o), .cnt_page_fault_o(wr_page_fault),
+    .cnt_gdr_refused_o(wr_gdr_refused), .trc_valid_o, .trc_o, .trc_sampled_o, .trc2_valid_o,
+    .trc2_o, .trc2_sampled_o);
 
   pulse_merge #(.N(2)) u_page_fault (
     .clk_i, .rst_i, .pulse_i({wr_page_fault, rd_page_fault}), .pulse_o(cnt_dma_page_fault_o));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One read client's place in dma_read: takes a request, finds its target, numbers its TLPs, and holds it until it has
-// been cut or moved on. Latency 1 cycle; a new request is taken in the cycle in which the old one leaves. rd_ready
-// depends on state only, as far as leave_i does. While drain_i is high requests are taken and dropped.
+// One read client's place in dma_read: takes a request, finds its target, numbers its TLPs, and
+// holds it until it has been cut or moved on. Latency 1 cycle; a new request is taken in the cycle
+// in which the old one leaves. rd_ready depends on state only, as far as leave_i does. While
+// drain_i is high requests are taken and dropped.
 `include "rnic_assert.svh"
 
 module dma_rd_lane #(
@@ -29,7 +30,8 @@ module dma_rd_lane #(
   output logic                  is_dev_o,
   output logic                  is_refused_o,
   input  logic                  leave_i,      // the job goes
-  input  logic                  cut_i,        // a TLP was cut off; next_i is the rest (unless leave_i)
+  // a TLP was cut off; next_i is the rest (unless leave_i)
+  input  logic                  cut_i,
   input  logic [110:0]          next_i
 );
   logic         ok, refused;
@@ -42,12 +44,12 @@ module dma_rd_lane #(
   logic [110:0] job_q;
 
   dma_target #(.DEVMEM_BYTES(DEVMEM_BYTES)) u_target (
-    .valid_i(rd_valid), .addr_i(rd_req.addr), .len_i({19'd0, rd_req.len}), .gdr_en_i, .gpu_base_i, .gpu_limit_i,
-    .devmem_base_i, .ok_o(ok), .target_o(target), .gpu_o(gpu));
+    .valid_i(rd_valid), .addr_i(rd_req.addr), .len_i({19'd0, rd_req.len}), .gdr_en_i, .gpu_base_i,
+    .gpu_limit_i, .devmem_base_i, .ok_o(ok), .target_o(target), .gpu_o(gpu));
   assign refused = ok && target == rnic_pkg::TGT_REFUSED;
 
-  // TLPs of a slot are numbered as its requests come; each request knows how many it will be. What does not become
-  // TLPs counts as one.
+  // TLPs of a slot are numbered as its requests come; each request knows how many it will be. What
+  // does not become TLPs counts as one.
   assign mask = 12'((13'd128 << mrrs_i) - 13'd1);
   assign span = {1'b0, rd_req.addr[11:0] & mask} + rd_req.len - 13'd1;
   assign count = (ok && !target[1]) ? 6'(span >> (4'd7 + {1'b0, mrrs_i})) + 6'd1 : 6'd1;
@@ -59,8 +61,8 @@ module dma_rd_lane #(
     if (fire) begin
       next_tlp[rd_req.slot] <= base + count;
       target_q <= ok ? target : rnic_pkg::TGT_REFUSED;
-      job_q <= {rd_req.addr, rd_req.len, ok ? target : rnic_pkg::TGT_REFUSED, gpu, refused, 2'(CLIENT), rd_req.slot, base,
-                rd_req.dst_off};
+      job_q <= {rd_req.addr, rd_req.len, ok ? target : rnic_pkg::TGT_REFUSED, gpu, refused,
+                2'(CLIENT), rd_req.slot, base, rd_req.dst_off};
     end else if (cut_i) begin
       job_q <= next_i;
     end

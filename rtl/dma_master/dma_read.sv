@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Read side of dma_master: cuts requests into read TLPs, hands out tags, times them, and brings the data into the lanes
-// of their destination.
+// Read side of dma_master: cuts requests into read TLPs, hands out tags, times them, and brings the
+// data into the lanes of their destination.
 //
-// Latency: request taken to arvalid 2 cycles (GPU 3), R beat to rdrsp 1 cycle. Throughput: one TLP per cycle, one beat
-// per cycle. Order: TLPs of one client and one target leave in order, one client's WQE reads pass another's payload
-// reads at TLP borders, GPU reads wait in a queue of their own; data come in any order. m_axi_rready is low only for a
-// beat of device_memory or an error report, and depends on state only.
+// Latency: request taken to arvalid 2 cycles (GPU 3), R beat to rdrsp 1 cycle. Throughput: one TLP
+// per cycle, one beat per cycle. Order: TLPs of one client and one target leave in order, one
+// client's WQE reads pass another's payload reads at TLP borders, GPU reads wait in a queue of
+// their own; data come in any order. m_axi_rready is low only for a beat of device_memory or an
+// error report, and depends on state only.
 //
-// A tag is BUSY from its cut to its last beat. DEAD: its failure was reported, beats up to its last are swallowed. LATE:
-// it timed out; it stays out of use until its last beat comes or 4 more time-outs have passed, and in the latter case
-// comes back with another generation in the upper bits of the AXI id, so that a still later completion is not taken
-// for the new one's.
+// A tag is BUSY from its cut to its last beat. DEAD: its failure was reported, beats up to its last
+// are swallowed. LATE: it timed out; it stays out of use until its last beat comes or 4 more
+// time-outs have passed, and in the latter case comes back with another generation in the upper
+// bits of the AXI id, so that a still later completion is not taken for the new one's.
 `include "rnic_assert.svh"
 
 module dma_read #(
@@ -111,8 +112,9 @@ module dma_read #(
     logic [12:0]   len;
   } tag_t;
 
-  // ------------------------------------------------------------------------------------------------ settings
-  // MRRS counts when requests are numbered and when they are cut: take it over only when none is between.
+  // -------------------------------------------------------------------------------------- settings
+  // MRRS counts when requests are numbered and when they are cut: take it over only when none is
+  // between.
   logic [2:0]  mrrs_q;
   logic [11:0] mask;   // MRRS - 1
   logic        quiet;
@@ -127,7 +129,7 @@ module dma_read #(
   // A quarter of the tags, at least one, is kept free of GPU reads.
   assign pace_gpu = (pace == 9'd1) ? 9'd1 : (pace < 9'd4) ? pace - 9'd1 : pace - {2'd0, pace[8:2]};
 
-  // --------------------------------------------------------------------------------------------------- lanes
+  // ----------------------------------------------------------------------------------------- lanes
   // One per client: holds the request at hand, its target already known.
   logic [3*RQ_W-1:0] rd_req;
   assign rd_req = {rd2_req, rd1_req, rd0_req};
@@ -142,10 +144,10 @@ module dma_read #(
 
   for (genvar i = 0; i < 3; i++) begin : gen_lane
     dma_rd_lane #(.CLIENT(i), .DEVMEM_BYTES(DEVMEM_BYTES)) u_lane (
-      .clk_i, .rst_i, .mrrs_i(mrrs_q), .gdr_en_i, .gpu_base_i, .gpu_limit_i, .devmem_base_i, .drain_i,
-      .rd_valid(rd_valid[i]), .rd_ready(rd_ready[i]), .rd_req(rd_req[i*RQ_W +: RQ_W]),
-      .job_valid_o(lane_valid[i]), .job_o(lane_job[i*JW +: JW]),
-      .is_host_o(lane_host[i]), .is_gpu_o(lane_gpu[i]), .is_dev_o(lane_dev[i]), .is_refused_o(lane_ref[i]),
+      .clk_i, .rst_i, .mrrs_i(mrrs_q), .gdr_en_i, .gpu_base_i, .gpu_limit_i, .devmem_base_i,
+      .drain_i, .rd_valid(rd_valid[i]), .rd_ready(rd_ready[i]), .rd_req(rd_req[i*RQ_W +: RQ_W]),
+      .job_valid_o(lane_valid[i]), .job_o(lane_job[i*JW +: JW]), .is_host_o(lane_host[i]),
+      .is_gpu_o(lane_gpu[i]), .is_dev_o(lane_dev[i]), .is_refused_o(lane_ref[i]),
       .leave_i(lane_leave[i]), .cut_i(cut_fire && cut_gnt[i]), .next_i(cut_next));
   end
 
@@ -154,12 +156,15 @@ module dma_read #(
   logic [1:0] gpu_idx, dev_idx, ref_idx;
   logic       gpu_any, dev_any, ref_any, gpu_move, dev_move, ref_move;
   job_t       gpu_in, dev_in, ref_in;
-  rr_select #(.N(3)) u_rr_gpu (.clk_i, .rst_i, .req_i(lane_gpu), .advance_i(gpu_move), .gnt_o(gpu_gnt),
-                               .idx_o(gpu_idx), .any_o(gpu_any));
-  rr_select #(.N(3)) u_rr_dev (.clk_i, .rst_i, .req_i(lane_dev), .advance_i(dev_move), .gnt_o(dev_gnt),
-                               .idx_o(dev_idx), .any_o(dev_any));
-  rr_select #(.N(3)) u_rr_ref (.clk_i, .rst_i, .req_i(lane_ref), .advance_i(ref_move), .gnt_o(ref_gnt),
-                               .idx_o(ref_idx), .any_o(ref_any));
+  rr_select #(.N(3)) u_rr_gpu (
+    .clk_i, .rst_i, .req_i(lane_gpu), .advance_i(gpu_move), .gnt_o(gpu_gnt), .idx_o(gpu_idx),
+    .any_o(gpu_any));
+  rr_select #(.N(3)) u_rr_dev (
+    .clk_i, .rst_i, .req_i(lane_dev), .advance_i(dev_move), .gnt_o(dev_gnt), .idx_o(dev_idx),
+    .any_o(dev_any));
+  rr_select #(.N(3)) u_rr_ref (
+    .clk_i, .rst_i, .req_i(lane_ref), .advance_i(ref_move), .gnt_o(ref_gnt), .idx_o(ref_idx),
+    .any_o(ref_any));
   assign gpu_in = lane_job[gpu_idx*JW +: JW];
   assign dev_in = lane_job[dev_idx*JW +: JW];
   assign ref_in = lane_job[ref_idx*JW +: JW];
@@ -167,14 +172,15 @@ module dma_read #(
   assign lane_leave = ({3{cut_fire && cut_last}} & cut_gnt[2:0]) | ({3{gpu_move}} & gpu_gnt) |
                       ({3{dev_move}} & dev_gnt) | ({3{ref_move}} & ref_gnt);
 
-  // --------------------------------------------------------------------------------------------- GPU reads
-  // A queue, so that reads of host memory pass those that wait for a slow GPU; its head is in g_job_q.
+  // ------------------------------------------------------------------------------------- GPU reads
+  // A queue, so that reads of host memory pass those that wait for a slow GPU; its head is in
+  // g_job_q.
   logic g_valid_q, g_load, gq_in_valid, gq_in_ready, gq_valid, gq_ready;
   job_t g_job_q, gq_job;
   logic [$clog2(GPU_QUEUE+1)-1:0] gq_level;
   stream_fifo #(.W(JW), .DEPTH(GPU_QUEUE), .OUT_REG(0)) u_gpu_queue (
-    .clk_i, .rst_i, .in_valid(gq_in_valid), .in_ready(gq_in_ready), .in_data(gpu_in), .out_valid(gq_valid),
-    .out_ready(gq_ready), .out_data(gq_job), .level_o(gq_level));
+    .clk_i, .rst_i, .in_valid(gq_in_valid), .in_ready(gq_in_ready), .in_data(gpu_in),
+    .out_valid(gq_valid), .out_ready(gq_ready), .out_data(gq_job), .level_o(gq_level));
 
   assign g_load = !g_valid_q || (cut_fire && cut_gnt[3] && cut_last);
   assign gq_in_valid = gpu_any && !drain_i && (gq_valid || !g_load);
@@ -192,7 +198,7 @@ module dma_read #(
     if (rst_i || drain_i) g_valid_q <= 1'b0;
   end
 
-  // ---------------------------------------------------------------------------------------------------- cut
+  // ------------------------------------------------------------------------------------------- cut
   logic [8:0]    out_q, out_gpu_q;    // tags that count for pacing
   logic          tag_valid, ar_ready;
   logic [TW-1:0] tag_new;
@@ -202,9 +208,10 @@ module dma_read #(
   logic          cut_gpu;
   logic          cut_any;
 
+  logic may_cut;
+  assign may_cut = tag_valid && ar_ready && out_q < pace && !drain_i;
   rr_select #(.N(4)) u_rr_cut (
-    .clk_i, .rst_i,
-    .req_i({g_valid_q && out_gpu_q < pace_gpu, lane_host} & {4{tag_valid && ar_ready && out_q < pace && !drain_i}}),
+    .clk_i, .rst_i, .req_i({g_valid_q && out_gpu_q < pace_gpu, lane_host} & {4{may_cut}}),
     .advance_i(1'b1), .gnt_o(cut_gnt), .idx_o(cut_idx), .any_o(cut_any));
   assign cut_fire = cut_any;
 
@@ -217,7 +224,8 @@ module dma_read #(
     endcase
   end
 
-  // To the next multiple of MRRS: that also ends it at 4 KB, and every TLP but the first starts in lane 0.
+  // To the next multiple of MRRS: that also ends it at 4 KB, and every TLP but the first starts in
+  // lane 0.
   assign cut_room = {1'b0, mask} + 13'd1 - {1'b0, cut_job.addr[11:0] & mask};
   assign cut_last = cut_job.left <= cut_room;
   assign cut_size = cut_last ? cut_job.left : cut_room;
@@ -243,7 +251,7 @@ module dma_read #(
     .out_valid(m_axi_arvalid), .out_ready(m_axi_arready),
     .out_data({m_axi_arid, m_axi_araddr, m_axi_arlen, m_axi_aruser}), .level_o(ar_level));
 
-  // --------------------------------------------------------------------------------------------------- tags
+  // ------------------------------------------------------------------------------------------ tags
   tag_t             tag_mem [N_TAG];
   logic [8:0]       beat_mem [N_TAG];   // beats seen; not valid while first_q
   logic [22:0]      start_mem [N_TAG];  // us
@@ -255,8 +263,8 @@ module dma_read #(
   logic             lk_busy, lk_dead, lk_late, lk_gen_ok;
 
   free_list #(.N(N_TAG)) u_tags (
-    .clk_i, .rst_i, .alloc_valid(tag_valid), .alloc_ready(cut_fire), .alloc_id(tag_new), .free_valid_i(tag_free),
-    .free_id_i(lk_tag), .count_o(tags_free));
+    .clk_i, .rst_i, .alloc_valid(tag_valid), .alloc_ready(cut_fire), .alloc_id(tag_new),
+    .free_valid_i(tag_free), .free_id_i(lk_tag), .count_o(tags_free));
 
   if (TW < 8) begin : gen_id
     // gen_mem is not cleared: gen_old_q = 0 reads it as 0 after a reset.
@@ -267,7 +275,7 @@ module dma_read #(
     assign lk_gen_ok = 1'b1;
   end
 
-  // ------------------------------------------------------------------------------------------------ time-out
+  // -------------------------------------------------------------------------------------- time-out
   localparam int unsigned US_W = 21;
   logic [US_W-1:0] ps_q;
   logic [22:0]     now_q, age;
@@ -285,7 +293,7 @@ module dma_read #(
   assign scan_due = scan_busy && limit != 20'd0 &&
                     (scan_late ? age > {1'b0, limit, 2'b00} + {3'd0, limit} : age > {3'd0, limit});
 
-  // ------------------------------------------------------------------------------------------- device_memory
+  // --------------------------------------------------------------------------------- device_memory
   logic          dv_valid_q, dv_fire, dv_last, dv_free, r_seen_q;
   job_t          dv_job_q;
   logic [8:0]    dv_row_q;
@@ -295,7 +303,8 @@ module dma_read #(
   rnic_pkg::dma_rd_rsp_t dvr_q;
   logic [LB-1:0] dvr_shift_q;
 
-  assign dv_done = (dv_row_q == 9'd0) ? 13'd0 : 13'({dv_row_q, {LB{1'b0}}}) - 13'(dv_job_q.addr[LB-1:0]);
+  assign dv_done = (dv_row_q == 9'd0) ? 13'd0 :
+                   13'({dv_row_q, {LB{1'b0}}}) - 13'(dv_job_q.addr[LB-1:0]);
   assign dv_left = dv_job_q.left - dv_done;
   assign dv_room = 8'(B) - ((dv_row_q == 9'd0) ? 8'(dv_job_q.addr[LB-1:0]) : 8'd0);
   assign dv_last = dv_left <= 13'(dv_room);
@@ -336,16 +345,17 @@ module dma_read #(
     if (rst_i) dvr_valid_q <= 1'b0;
   end
 
-  // ---------------------------------------------------------------------------------------------- responses
-  // In this order: a beat of device_memory (its data are there), a report (time-out, refusal; never twice in a row),
-  // a beat of the bus.
+  // ------------------------------------------------------------------------------------- responses
+  // In this order: a beat of device_memory (its data are there), a report (time-out, refusal; never
+  // twice in a row), a beat of the bus.
   logic ref_valid_q, report_q, report_take, ev_take, ref_take, ev_due, r_fire, r_match;
   job_t ref_job_q;
 
   assign report_take = (ev_q || ref_valid_q) && !report_q && !dvr_valid_q;
   assign ev_take = report_take && ev_q;
   assign ref_take = report_take && !ev_q;
-  assign ev_due = ev_take && scan_due;      // looked at again: its last beat may have come meanwhile
+  // looked at again: its last beat may have come meanwhile
+  assign ev_due = ev_take && scan_due;
   assign ref_move = ref_any && (!ref_valid_q || ref_take) && !drain_i;
   assign m_axi_rready = !dvr_valid_q && !((ev_q || ref_valid_q) && !report_q);
   assign r_fire = m_axi_rvalid && m_axi_rready;
@@ -439,8 +449,8 @@ module dma_read #(
 
   always_ff @(posedge clk_i) begin
     if (cut_fire) begin
-      tag_mem[tag_new] <= {cut_gpu, cut_job.client, cut_job.slot, cut_job.tlp, cut_job.dst, cut_job.addr[LB-1:0],
-                           cut_size};
+      tag_mem[tag_new] <= {cut_gpu, cut_job.client, cut_job.slot, cut_job.tlp, cut_job.dst,
+                           cut_job.addr[LB-1:0], cut_size};
       start_mem[tag_new] <= now_q;
     end
     if (r_match) beat_mem[lk_tag] <= r_beat + 9'd1;
@@ -518,8 +528,8 @@ module dma_read #(
   logic empty;
   assign empty = lane_valid == 3'd0 && !g_valid_q && gq_level == '0;
   assign quiet = empty && rd_valid == 3'd0;
-  assign idle_o = empty && ar_level == 2'd0 && tags_free == (TW + 1)'(N_TAG) && !dv_valid_q && !dvr_valid_q &&
-                  !ref_valid_q && !rdrsp_valid;
+  assign idle_o = empty && ar_level == 2'd0 && tags_free == (TW + 1)'(N_TAG) && !dv_valid_q &&
+                  !dvr_valid_q && !ref_valid_q && !rdrsp_valid;
 
   logic unused;
   assign unused = ^{m_axi_rresp[0], dv_job_q, ref_job_q};
@@ -527,5 +537,6 @@ module dma_read #(
   `RNIC_ASSERT(pacing_bound, out_q <= 9'(N_TAG) && out_gpu_q <= out_q)
   `RNIC_ASSERT(ar_room, !cut_fire || ar_ready)
   `RNIC_ASSERT(cut_in_page, !cut_fire || {1'b0, cut_job.addr[11:0]} + cut_size <= 13'd4096)
-  `RNIC_STREAM_HOLD(m_axi_arvalid, m_axi_arready, {m_axi_arid, m_axi_araddr, m_axi_arlen, m_axi_aruser})
+  `RNIC_STREAM_HOLD(m_axi_arvalid, m_axi_arready, {m_axi_arid, m_axi_araddr, m_axi_arlen,
+      m_axi_aruser})
 endmodule

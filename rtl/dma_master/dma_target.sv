@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decides where a range of DMA addresses lives: host, one of four GPU windows, or device_memory. Combinational.
+// Decides where a range of DMA addresses lives: host, one of four GPU windows, or device_memory.
+// Combinational.
 //
-// A window is [base, limit], both inclusive; limit below base, or limit 0, is off. A range that touches a window and is
-// not wholly inside it, or that passes 2^64, is not ok. Where windows overlap, device_memory wins, then the lower GPU
-// number. A GPU address with gdr_en_i = 0 is TGT_REFUSED (gpu_o still names the window). valid_i = 0 forces the outputs
-// to 0, which saves simulation time.
+// A window is [base, limit], both inclusive; limit below base, or limit 0, is off. A range that
+// touches a window and is not wholly inside it, or that passes 2^64, is not ok. Where windows
+// overlap, device_memory wins, then the lower GPU number. A GPU address with gdr_en_i = 0 is
+// TGT_REFUSED (gpu_o still names the window). valid_i = 0 forces the outputs to 0, which saves
+// simulation time.
 module dma_target #(
   parameter int unsigned DEVMEM_BYTES = 262144  // power of two; 0: no device_memory
 ) (
@@ -16,7 +18,8 @@ module dma_target #(
   input  logic [255:0] gpu_base_i,     // window g: [g*64 +: 64]
   input  logic [255:0] gpu_limit_i,
   input  logic [63:0]  devmem_base_i,  // aligned to DEVMEM_BYTES
-  output logic         ok_o,           // the range lies in one target; still 1 when that target is refused
+  // the range lies in one target; still 1 when that target is refused
+  output logic         ok_o,
   output logic [1:0]   target_o,       // rnic_pkg::TGT_*; TGT_HOST when not ok
   output logic [1:0]   gpu_o
 );

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Write side of dma_master: takes requests of four clients one after another, moves their data to the lanes of the
-// address, cuts them into write TLPs and follows their responses.
+// Write side of dma_master: takes requests of four clients one after another, moves their data to
+// the lanes of the address, cuts them into write TLPs and follows their responses.
 //
-// Latency: request and first data taken to awvalid and wvalid 2 cycles. Throughput: one request per cycle, one row of
-// the bus per cycle. Order: requests are accepted round robin, and leave AXI in the order of acceptance. A request with
-// fence is not accepted before all GPU and device_memory writes accepted before it was first offered have been
-// answered; the other clients go on. Data of a refused request are swallowed. The ready of a request depends on the
-// valid of the others (arbitration); all other readys depend on state only.
+// Latency: request and first data taken to awvalid and wvalid 2 cycles. Throughput: one request per
+// cycle, one row of the bus per cycle. Order: requests are accepted round robin, and leave AXI in
+// the order of acceptance. A request with fence is not accepted before all GPU and device_memory
+// writes accepted before it was first offered have been answered; the other clients go on. Data of
+// a refused request are swallowed. The ready of a request depends on the valid of the others
+// (arbitration); all other readys depend on state only.
 `include "rnic_assert.svh"
 
 module dma_write #(
@@ -105,7 +106,7 @@ module dma_write #(
   } head_t;
   localparam int unsigned HW = 136;
 
-  // ----------------------------------------------------------------------------------------------- acceptance
+  // ------------------------------------------------------------------------------------ acceptance
   logic [4*RQ_W-1:0] reqs;
   assign reqs = {req3, req2, req1, req0};
 
@@ -118,27 +119,30 @@ module dma_write #(
   head_t                 acc_head, head;
   logic [1:0]            hq_level;
 
-  rr_select #(.N(4)) u_rr (.clk_i, .rst_i, .req_i(req_valid & (~fenced | fence_ok)), .advance_i(acc_fire),
-                           .gnt_o(acc_gnt), .idx_o(acc_idx), .any_o(acc_any));
+  rr_select #(.N(4)) u_rr (
+    .clk_i, .rst_i, .req_i(req_valid & (~fenced | fence_ok)), .advance_i(acc_fire), .gnt_o(acc_gnt),
+    .idx_o(acc_idx), .any_o(acc_any));
   assign acc_req = reqs[acc_idx*RQ_W +: RQ_W];
   assign acc_fire = acc_any && hq_ready && !drain_i;
   assign req_ready = drain_i ? 4'hF : hq_ready ? acc_gnt : 4'h0;
 
   dma_target #(.DEVMEM_BYTES(DEVMEM_BYTES)) u_target (
-    .valid_i(acc_any), .addr_i(acc_req.addr), .len_i({19'd0, acc_req.len}), .gdr_en_i, .gpu_base_i, .gpu_limit_i,
-    .devmem_base_i, .ok_o(acc_ok), .target_o(acc_target), .gpu_o(acc_gpu));
+    .valid_i(acc_any), .addr_i(acc_req.addr), .len_i({19'd0, acc_req.len}), .gdr_en_i, .gpu_base_i,
+    .gpu_limit_i, .devmem_base_i, .ok_o(acc_ok), .target_o(acc_target), .gpu_o(acc_gpu));
 
+  logic acc_refused;
+  assign acc_refused = acc_ok && acc_target == rnic_pkg::TGT_REFUSED;
   assign acc_head = {acc_idx, acc_req.addr, acc_req.len, acc_target, acc_gpu,
-                     !acc_ok || acc_target == rnic_pkg::TGT_REFUSED, acc_ok && acc_target == rnic_pkg::TGT_REFUSED,
-                     acc_req.relaxed && cfg_relaxed_i && !acc_req.is_queue, acc_req.is_queue, acc_req.qpn, acc_req.psn,
-                     acc_req.sampled};
+                     !acc_ok || acc_refused, acc_refused,
+                     acc_req.relaxed && cfg_relaxed_i && !acc_req.is_queue, acc_req.is_queue,
+                     acc_req.qpn, acc_req.psn, acc_req.sampled};
 
   stream_fifo_small #(.W(HW), .DEPTH(2)) u_heads (
-    .clk_i, .rst_i, .in_valid(acc_fire), .in_ready(hq_ready), .in_data(acc_head), .out_valid(head_valid),
-    .out_ready(head_pop), .out_data(head), .level_o(hq_level));
+    .clk_i, .rst_i, .in_valid(acc_fire), .in_ready(hq_ready), .in_data(acc_head),
+    .out_valid(head_valid), .out_ready(head_pop), .out_data(head), .level_o(hq_level));
 
-  // Fence: requests to GPU and device_memory are counted when accepted and when answered; a fenced request remembers
-  // how far acceptance was.
+  // Fence: requests to GPU and device_memory are counted when accepted and when answered; a fenced
+  // request remembers how far acceptance was.
   logic [FW-1:0] gpu_acc_q, gpu_done_q, dev_acc_q, dev_done_q, gpu_acc_d, dev_acc_d;
   logic          gpu_done, dev_done, far_none;
   assign gpu_acc_d = gpu_acc_q + FW'(acc_fire && acc_ok && acc_target == rnic_pkg::TGT_GPU);
@@ -163,7 +167,7 @@ module dma_write #(
   end
   `RNIC_ASSERT(len_legal, !acc_fire || (acc_req.len >= 13'd1 && acc_req.len <= 13'd4096))
 
-  // ------------------------------------------------------------------------------------------------------ rows
+  // ------------------------------------------------------------------------------------------ rows
   // MPS counts from the first row of a request to its last.
   logic [2:0]  mps_q;
   logic [11:0] mask;
@@ -202,14 +206,17 @@ module dma_write #(
   end
 
   logic [3:0] head_client;
-  logic       head_dat_valid, aw_ready, bq_ready, out_ready, report_ready, can_step, step, drop, fill_q;
+  logic       head_dat_valid, aw_ready, bq_ready, out_ready, report_ready;
+  logic       can_step, step, drop, fill_q;
   logic [7:0] fill_cnt_q;
   assign head_client = 4'd1 << head.client;
   assign head_dat_valid = (dat_valid & head_client) != 4'd0;
 
-  // Drain: whole TLPs that have begun are finished; if their data do not come for 256 cycles, with empty strobes.
+  // Drain: whole TLPs that have begun are finished; if their data do not come for 256 cycles, with
+  // empty strobes.
   assign drop = drain_i && head_valid && (!on_bus || tlp_first);
-  assign can_step = head_valid && !drop && (head.discard || out_ready) && (!on_bus || !tlp_first || (aw_ready && bq_ready)) &&
+  assign can_step = head_valid && !drop && (head.discard || out_ready) &&
+                    (!on_bus || !tlp_first || (aw_ready && bq_ready)) &&
                     (!(head.discard && last_row) || report_ready);
   assign step = can_step && (!need_src || head_dat_valid || fill_q);
   assign head_pop = (step && last_row) || drop;
@@ -235,7 +242,8 @@ module dma_write #(
     end
   end
 
-  // Lanes: a row takes the low bytes of this source beat above the lane, and the rest of the one before below it.
+  // Lanes: a row takes the low bytes of this source beat above the lane, and the rest of the one
+  // before below it.
   logic [DATA_W-1:0] src, prev_q;
   always_comb begin
     case (head.client)
@@ -249,9 +257,9 @@ module dma_write #(
     if (step && need_src && lane != '0) prev_q <= src;
   end
 
-  // ----------------------------------------------------------------------------------------------- output rows
-  // Two entries, so that out_ready depends on state only; as skid_buffer, but the shift stands inside the process, so
-  // that the simulator does it only when a row comes.
+  // ----------------------------------------------------------------------------------- output rows
+  // Two entries, so that out_ready depends on state only; as skid_buffer, but the shift stands
+  // inside the process, so that the simulator does it only when a row comes.
   typedef struct packed {
     logic         dev;
     logic         first;     // row of the request
@@ -323,17 +331,18 @@ module dma_write #(
   assign dm_wr_strb = out_q.strb;
   assign dev_done = out_take && out_q.dev && out_q.last;
 
-  // ------------------------------------------------------------------------------------- addresses, responses
+  // -------------------------------------------------------------------------- addresses, responses
   logic       aw_fire, to_gpu;
   logic [7:0] aw_len;
+  logic [31:0] aw_user;
   logic [1:0] aw_level;
   assign to_gpu = head.target == rnic_pkg::TGT_GPU;
   assign aw_len = 8'(tlp_end >> LB);
+  assign aw_user = {12'd0, head.relaxed, 2'd0, head.gpu, head.target, tlp_bytes};
   assign aw_fire = step && on_bus && tlp_first;
   stream_fifo_small #(.W(112), .DEPTH(2)) u_aw (
     .clk_i, .rst_i, .in_valid(aw_fire), .in_ready(aw_ready),
-    .in_data({7'd0, to_gpu, row_addr, lo, aw_len, 12'd0, head.relaxed, 2'd0, head.gpu, head.target,
-              tlp_bytes}),
+    .in_data({7'd0, to_gpu, row_addr, lo, aw_len, aw_user}),
     .out_valid(m_axi_awvalid), .out_ready(m_axi_awready),
     .out_data({m_axi_awid, m_axi_awaddr, m_axi_awlen, m_axi_awuser}), .level_o(aw_level));
 
@@ -344,11 +353,11 @@ module dma_write #(
   assign bq_in = {tlp_bytes == left, head.is_queue, head.qpn};
   assign bq_ready = to_gpu ? bg_ready : bh_ready;
   stream_fifo #(.W(26), .DEPTH(N_WR), .OUT_REG(0)) u_b_host (
-    .clk_i, .rst_i, .in_valid(aw_fire && !to_gpu), .in_ready(bh_ready), .in_data(bq_in), .out_valid(bh_valid),
-    .out_ready(b_fire && !b_gpu), .out_data(bh_data), .level_o(bh_level));
+    .clk_i, .rst_i, .in_valid(aw_fire && !to_gpu), .in_ready(bh_ready), .in_data(bq_in),
+    .out_valid(bh_valid), .out_ready(b_fire && !b_gpu), .out_data(bh_data), .level_o(bh_level));
   stream_fifo #(.W(26), .DEPTH(N_WR), .OUT_REG(0)) u_b_gpu (
-    .clk_i, .rst_i, .in_valid(aw_fire && to_gpu), .in_ready(bg_ready), .in_data(bq_in), .out_valid(bg_valid),
-    .out_ready(b_fire && b_gpu), .out_data(bg_data), .level_o(bg_level));
+    .clk_i, .rst_i, .in_valid(aw_fire && to_gpu), .in_ready(bg_ready), .in_data(bq_in),
+    .out_valid(bg_valid), .out_ready(b_fire && b_gpu), .out_data(bg_data), .level_o(bg_level));
   assign b_gpu = m_axi_bid[0];
   assign m_axi_bready = fq_ready || drain_i;
   assign b_fire = m_axi_bvalid && m_axi_bready;
@@ -368,9 +377,9 @@ module dma_write #(
     end
   end
 
-  // ---------------------------------------------------------------------------------------------------- faults
-  // Error responses first; a refused request waits one step behind. A fault that only repeats the last one in the
-  // queue is left out.
+  // ---------------------------------------------------------------------------------------- faults
+  // Error responses first; a refused request waits one step behind. A fault that only repeats the
+  // last one in the queue is left out.
   logic        rep_valid_q, rep_refused_q, rep_take, b_bad, fq_push, same, fq_valid;
   logic [24:0] rep_q, fq_who, last_who_q;
   logic [32:0] fq_out;
@@ -382,8 +391,8 @@ module dma_write #(
   assign same = fq_who == last_who_q && fq_level > 5'(fq_valid && fault_ready);
   assign fq_push = (b_bad || rep_take) && !same && !drain_i;
   stream_fifo #(.W(33), .DEPTH(16), .OUT_REG(0)) u_faults (
-    .clk_i, .rst_i, .in_valid(fq_push), .in_ready(fq_ready), .in_data({fq_who, LOC_PROT_ERR}), .out_valid(fq_valid),
-    .out_ready(fault_ready), .out_data(fq_out), .level_o(fq_level));
+    .clk_i, .rst_i, .in_valid(fq_push), .in_ready(fq_ready), .in_data({fq_who, LOC_PROT_ERR}),
+    .out_valid(fq_valid), .out_ready(fault_ready), .out_data(fq_out), .level_o(fq_level));
   assign fault_valid = fq_valid;
   assign fault = fq_out;
 
@@ -409,7 +418,7 @@ module dma_write #(
     end
   end
 
-  // ----------------------------------------------------------------------------------------------------- trace
+  // ----------------------------------------------------------------------------------------- trace
   logic is_cqe;
   assign is_cqe = out_q.client == 2'd1;
   always_ff @(posedge clk_i) begin
@@ -428,7 +437,8 @@ module dma_write #(
     end
   end
 
-  assign idle_o = hq_level == 2'd0 && aw_level == 2'd0 && !out_valid_q && bh_level == '0 && bg_level == '0;
+  assign idle_o = hq_level == 2'd0 && aw_level == 2'd0 && !out_valid_q && bh_level == '0 &&
+                  bg_level == '0;
 
   logic unused;
   assign unused = ^{m_axi_bresp[0], m_axi_bid[7:1], acc_req.fence};
@@ -440,10 +450,12 @@ module dma_write #(
   assign src_last = 14'({row_q, {LB{1'b0}}}) + 14'(B) >= {1'b0, head.len};
   `RNIC_ASSERT(data_last, !(step && need_src && !fill_q) || head_dat_last == src_last)
   `RNIC_ASSERT(data_cnt, !(step && need_src && !fill_q) ||
-               14'(head_dat_cnt) == (src_last ? {1'b0, head.len} - 14'({row_q, {LB{1'b0}}}) : 14'(B)))
+               14'(head_dat_cnt) == (src_last ? {1'b0, head.len} - 14'({row_q, {LB{1'b0}}}) :
+                   14'(B)))
   `RNIC_ASSERT(response_expected, !b_fire || (b_gpu ? bg_valid : bh_valid))
   `RNIC_ASSERT(skid_behind_out, !(skid_valid_q && !out_valid_q))
-  `RNIC_STREAM_HOLD(m_axi_awvalid, m_axi_awready, {m_axi_awid, m_axi_awaddr, m_axi_awlen, m_axi_awuser})
+  `RNIC_STREAM_HOLD(m_axi_awvalid, m_axi_awready, {m_axi_awid, m_axi_awaddr, m_axi_awlen,
+      m_axi_awuser})
   `RNIC_STREAM_HOLD(m_axi_wvalid, m_axi_wready, {m_axi_wlast, m_axi_wstrb, m_axi_wdata})
   `RNIC_STREAM_HOLD(dm_wr_valid, dm_wr_ready, {dm_wr_row, dm_wr_strb, dm_wr_data})
 endmodule

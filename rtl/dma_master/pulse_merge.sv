@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several pulses that may come in one cycle into one pulse per event: none is lost until 2^W - 1 wait. Latency 1 cycle.
+// Several pulses that may come in one cycle into one pulse per event: none is lost until 2^W - 1
+// wait. Latency 1 cycle.
 `include "rnic_assert.svh"
 
 module pulse_merge #(

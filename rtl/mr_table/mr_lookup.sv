@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One lookup port of mr_table: gives the entry's address to the memory, checks the entry one cycle later, registers the
-// answer. Latency 2 cycles, one request per cycle, in order, never held back.
+// One lookup port of mr_table: gives the entry's address to the memory, checks the entry one cycle
+// later, registers the answer. Latency 2 cycles, one request per cycle, in order, never held back.
 //
-// ok needs: the key's index and tag name a valid entry; same protection domain; every needed access; the whole range
-// inside the region (no sum may pass 2^64); and one target for all of its bytes. Length 0 is always ok.
+// ok needs: the key's index and tag name a valid entry; same protection domain; every needed
+// access; the whole range inside the region (no sum may pass 2^64); and one target for all of its
+// bytes. Length 0 is always ok.
 module mr_lookup #(
   parameter int unsigned N_MR = 256,
   parameter int unsigned DEVMEM_BYTES = 262144
@@ -59,8 +60,8 @@ module mr_lookup #(
   end
 
   dma_target #(.DEVMEM_BYTES(DEVMEM_BYTES)) u_target (
-    .valid_i(may && fits && !iova[64] && !empty), .addr_i(iova[63:0]), .len_i(req_q.len), .gdr_en_i, .gpu_base_i,
-    .gpu_limit_i, .devmem_base_i, .ok_o(in_one), .target_o(target), .gpu_o(gpu));
+    .valid_i(may && fits && !iova[64] && !empty), .addr_i(iova[63:0]), .len_i(req_q.len), .gdr_en_i,
+    .gpu_base_i, .gpu_limit_i, .devmem_base_i, .ok_o(in_one), .target_o(target), .gpu_o(gpu));
 
   always_comb begin
     rsp_d.refused = in_one && target == rnic_pkg::TGT_REFUSED;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory regions: turns key and virtual address into a DMA address, after all checks, for two requesters at a time.
+// Memory regions: turns key and virtual address into a DMA address, after all checks, for two
+// requesters at a time.
 //
-// Latency 2 cycles from a taken request to its answer, throughput one per cycle and port, in order, answers are not held
-// back. After reset the table clears itself, one entry per cycle, until init_done_o; requests wait. A write by cmd_unit
-// is seen by every request taken after it.
+// Latency 2 cycles from a taken request to its answer, throughput one per cycle and port, in order,
+// answers are not held back. After reset the table clears itself, one entry per cycle, until
+// init_done_o; requests wait. A write by cmd_unit is seen by every request taken after it.
 `include "rnic_assert.svh"
 
 module mr_table #(
@@ -20,7 +21,8 @@ module mr_table #(
   input  logic [255:0]         gpu_limit_i,
   input  logic [63:0]          devmem_base_i,
 
-  // Lookups: 0 sq_engine, 1 rx_responder. The answer comes 2 cycles after the request was taken, in order.
+  // Lookups: 0 sq_engine, 1 rx_responder. The answer comes 2 cycles after the request was taken, in
+  // order.
   input  logic                 mrq0_valid,
   output logic                 mrq0_ready,
   input  rnic_pkg::mr_req_t    mrq0,
@@ -32,8 +34,9 @@ module mr_table #(
   output logic                 mrs1_valid,
   output rnic_pkg::mr_rsp_t    mrs1,
 
-  // cmd_unit. A write is always taken (not before init_done_o); indices of N_MR and above are ignored. A read is
-  // answered one cycle after it was taken; indices of N_MR and above read as zero.
+  // cmd_unit. A write is always taken (not before init_done_o); indices of N_MR and above are
+  // ignored. A read is answered one cycle after it was taken; indices of N_MR and above read as
+  // zero.
   input  logic                 cw_valid,
   input  logic [23:0]          cw_index,
   input  rnic_pkg::mr_entry_t  cw,
@@ -43,7 +46,8 @@ module mr_table #(
   output logic                 crs_valid,
   output rnic_pkg::mr_entry_t  crs,
 
-  output logic                 cnt_mr_errors_o,   // a lookup was not ok (one pulse each, may come later)
+  // a lookup was not ok (one pulse each, may come later)
+  output logic                 cnt_mr_errors_o,
   output logic                 cnt_gdr_refused_o  // of these, for a GPU target with gdr_en_i = 0
 );
   localparam int unsigned IW = $clog2(N_MR);
@@ -110,13 +114,16 @@ module mr_table #(
 
   for (genvar p = 0; p < 2; p++) begin : gen_port
     mr_lookup #(.N_MR(N_MR), .DEVMEM_BYTES(DEVMEM_BYTES)) u_lookup (
-      .clk_i, .rst_i, .gdr_en_i, .gpu_base_i, .gpu_limit_i, .devmem_base_i,
-      .fire_i(fire[p]), .req_i(mrq[p*QW +: QW]), .index_o(rd_index[p*IW +: IW]), .entry_i(rd_entry[p*EW +: EW]),
-      .mrs_valid(mrs_valid[p]), .mrs(mrs[p*SW +: SW]), .error_o(error_pulse[p]), .refused_o(refused_pulse[p]));
+      .clk_i, .rst_i, .gdr_en_i, .gpu_base_i, .gpu_limit_i, .devmem_base_i, .fire_i(fire[p]),
+      .req_i(mrq[p*QW +: QW]), .index_o(rd_index[p*IW +: IW]), .entry_i(rd_entry[p*EW +: EW]),
+      .mrs_valid(mrs_valid[p]), .mrs(mrs[p*SW +: SW]), .error_o(error_pulse[p]),
+      .refused_o(refused_pulse[p]));
   end
 
-  pulse_merge #(.N(2)) u_errors (.clk_i, .rst_i, .pulse_i(error_pulse), .pulse_o(cnt_mr_errors_o));
-  pulse_merge #(.N(2)) u_refused (.clk_i, .rst_i, .pulse_i(refused_pulse), .pulse_o(cnt_gdr_refused_o));
+  pulse_merge #(.N(2)) u_errors (
+    .clk_i, .rst_i, .pulse_i(error_pulse), .pulse_o(cnt_mr_errors_o));
+  pulse_merge #(.N(2)) u_refused (
+    .clk_i, .rst_i, .pulse_i(refused_pulse), .pulse_o(cnt_gdr_refused_o));
 
   `RNIC_ASSERT(write_after_init, !(cw_valid && init_q))
 endmodule

@@ -23,8 +23,9 @@ struct D512 {
   static constexpr uint32_t kB = 64, kBytes = 8192;
 };
 
-// All four sides of the memory with a plain byte array as the model. Writes land in the model in the cycle in which
-// they are taken, reads are compared with the model as it was when their row was read.
+// All four sides of the memory with a plain byte array as the model. Writes land in the model in
+// the cycle in which they are taken, reads are compared with the model as it was when their row was
+// read.
 template <class C>
 struct World {
   static constexpr uint32_t kB = C::kB, kRows = C::kBytes / C::kB;
@@ -64,7 +65,7 @@ struct World {
   uint32_t beat = 0;
   std::deque<uint8_t> b_expected;
   bool write_bad = false;
-  std::optional<uint32_t> read_row;      // DMA read whose data are there now
+  std::optional<uint32_t> read_row;  // DMA read whose data are there now
   uint64_t dm_reads = 0;
 
   World()
@@ -115,7 +116,8 @@ struct World {
     auto& t = bench.top();
     if (read_row) {
       ++dm_reads;
-      if (!(read_pin(t.dm_rd_data) == read_expected)) throw std::runtime_error("DMA read of row " + std::to_string(*read_row) + " is wrong");
+      if (!(read_pin(t.dm_rd_data) == read_expected))
+        throw std::runtime_error("DMA read of row " + std::to_string(*read_row) + " is wrong");
       read_row.reset();
     }
     // Reads see what was written before this cycle.
@@ -123,7 +125,8 @@ struct World {
       read_row = t.dm_rd_row;
       read_expected = row(t.dm_rd_row);
     }
-    if (t.dm_wr_valid && t.dm_wr_ready) put(t.dm_wr_row, read_pin(t.dm_wr_data), read_pin(t.dm_wr_strb));
+    if (t.dm_wr_valid && t.dm_wr_ready)
+      put(t.dm_wr_row, read_pin(t.dm_wr_data), read_pin(t.dm_wr_strb));
     if (t.gdr_awvalid && t.gdr_awready) writing.push_back({t.gdr_awaddr, t.gdr_awlen});
     if (t.gdr_wvalid && t.gdr_wready) {
       if (writing.empty()) throw std::runtime_error("data taken before their address");
@@ -143,7 +146,8 @@ struct World {
   void gdr_write(uint32_t addr, uint8_t len) {
     aw.push({addr, len});
     for (uint32_t i = 0; i <= len; ++i) {
-      wd.push({Bits::random(random, kB * 8), random.chance(0.5) ? Bits::random(random, kB) : all(), i == len});
+      wd.push({Bits::random(random, kB * 8), random.chance(0.5) ? Bits::random(random, kB) : all(),
+               i == len});
     }
   }
   Bits all() const {
@@ -152,9 +156,14 @@ struct World {
     return x;
   }
   void finish() {
-    bench.wait("all writes", [&] {
-      return dm_wr.pending() + dm_rd.pending() + aw.pending() + wd.pending() + ar.pending() == 0 && b.size() == b_expected.size();
-    }, 100000);
+    bench.wait(
+        "all writes",
+        [&] {
+          return dm_wr.pending() + dm_rd.pending() + aw.pending() + wd.pending() + ar.pending() ==
+                     0 &&
+                 b.size() == b_expected.size();
+        },
+        100000);
     for (size_t i = 0; i < b_expected.size(); ++i) CHECK(b[i] == b_expected[i]);
   }
   // Everything through both read ports.
@@ -181,7 +190,9 @@ struct World {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("device_memory keeps what both ports write, byte by byte, under stalls on every side", "", D128, D512) {
+TEMPLATE_TEST_CASE(
+    "device_memory keeps what both ports write, byte by byte, under stalls on every side", "", D128,
+    D512) {
   World<TestType> w;
   w.fill();
   w.compare();
@@ -195,11 +206,14 @@ TEMPLATE_TEST_CASE("device_memory keeps what both ports write, byte by byte, und
     w.b.set_stall(Stall::random(p[w.random.below(4)]));
     w.r.set_stall(Stall::random(p[w.random.below(4)]));
     for (int i = 0; i < 120; ++i) {
-      w.dm_wr.push({static_cast<uint32_t>(w.random.below(w.kRows)), Bits::random(w.random, w.kB * 8), Bits::random(w.random, w.kB)});
+      w.dm_wr.push({static_cast<uint32_t>(w.random.below(w.kRows)),
+                    Bits::random(w.random, w.kB * 8), Bits::random(w.random, w.kB)});
       w.dm_rd.push(static_cast<uint32_t>(w.random.below(w.kRows)));
       if (i % 4 == 0) {
         const uint8_t len = static_cast<uint8_t>(w.random.below(i % 3 == 0 ? 1 : 12));
-        w.gdr_write(static_cast<uint32_t>(w.random.below(w.kRows - len) * w.kB + w.random.below(w.kB)), len);
+        w.gdr_write(
+            static_cast<uint32_t>(w.random.below(w.kRows - len) * w.kB + w.random.below(w.kB)),
+            len);
       }
     }
     w.compare();
@@ -207,7 +221,9 @@ TEMPLATE_TEST_CASE("device_memory keeps what both ports write, byte by byte, und
   CHECK(w.dm_reads >= 480);
 }
 
-TEMPLATE_TEST_CASE("device_memory gives each port a beat every cycle alone, and half of them together", "", D128, D512) {
+TEMPLATE_TEST_CASE(
+    "device_memory gives each port a beat every cycle alone, and half of them together", "", D128,
+    D512) {
   World<TestType> w;
   w.fill();
   auto span = [](const std::vector<uint64_t>& c) { return c.back() - c.front(); };
@@ -248,11 +264,12 @@ TEMPLATE_TEST_CASE("device_memory gives each port a beat every cycle alone, and 
   }
 }
 
-TEMPLATE_TEST_CASE("the window answers SLVERR beyond the memory, reads 0 there and writes nothing", "", D128, D512) {
+TEMPLATE_TEST_CASE("the window answers SLVERR beyond the memory, reads 0 there and writes nothing",
+                   "", D128, D512) {
   World<TestType> w;
   w.fill();
   w.gdr_write(TestType::kBytes, 2);
-  w.gdr_write(TestType::kBytes - w.kB, 3);      // one row inside
+  w.gdr_write(TestType::kBytes - w.kB, 3);  // one row inside
   w.gdr_write(0x8000'0000, 0);
   w.gdr_write(0, 0);
   w.finish();
@@ -269,7 +286,8 @@ TEMPLATE_TEST_CASE("the window answers SLVERR beyond the memory, reads 0 there a
   w.compare();
 }
 
-TEMPLATE_TEST_CASE("a window read after the answer of a write sees it, also against DMA traffic", "", D512) {
+TEMPLATE_TEST_CASE("a window read after the answer of a write sees it, also against DMA traffic",
+                   "", D512) {
   World<TestType> w;
   w.fill();
   for (uint32_t i = 0; i < 50; ++i) {
@@ -283,7 +301,8 @@ TEMPLATE_TEST_CASE("a window read after the answer of a write sees it, also agai
   }
 }
 
-TEMPLATE_TEST_CASE("device_memory works after a reset in mid-burst and keeps its contents", "", D128) {
+TEMPLATE_TEST_CASE("device_memory works after a reset in mid-burst and keeps its contents", "",
+                   D128) {
   World<TestType> w;
   w.fill();
   w.gdr_write(0, 20);
@@ -297,7 +316,8 @@ TEMPLATE_TEST_CASE("device_memory works after a reset in mid-burst and keeps its
   w.read_row.reset();
   for (auto clear : {&w.aw, &w.ar}) clear->clear();
   w.wd.clear();
-  // The beat that met the reset may or may not have been written: write those rows anew. All others must stand.
+  // The beat that met the reset may or may not have been written: write those rows anew. All others
+  // must stand.
   for (uint32_t n = 0; n < 21; ++n) w.dm_wr.push({n, Bits::random(w.random, w.kB * 8), w.all()});
   w.compare();
   w.gdr_write(64, 3);

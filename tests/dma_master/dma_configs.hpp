@@ -2,10 +2,10 @@
 // The models that the tests of dma_master run on.
 #pragma once
 
+#include <Vdma_1024.h>
 #include <Vdma_128.h>
 #include <Vdma_256.h>
 #include <Vdma_512.h>
-#include <Vdma_1024.h>
 
 #include "tests/dma_master/dma_world.hpp"
 

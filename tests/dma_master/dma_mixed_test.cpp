@@ -15,14 +15,21 @@ void random_traffic(DmaWorld<W>& w, uint32_t count, bool errors) {
       const uint64_t x = own.below(40);
       return x == 0 ? ReadFault::kSlvErr : x == 1 ? ReadFault::kPoison : ReadFault::kNone;
     };
-    w.axi.write_fault = [own = rng("write faults")](const Tlp&) mutable { return own.chance(0.03); };
+    w.axi.write_fault = [own = rng("write faults")](const Tlp&) mutable {
+      return own.chance(0.03);
+    };
   }
   auto address = [&](uint32_t len) -> uint64_t {
     switch (random.below(8)) {
-      case 0: return kGpuBase[random.below(3)] + random.below(0x10000 - len);
-      case 1: return kDevBase + random.below(kDevBytes - len);
-      case 2: return errors ? kGpuLimit[random.below(3)] - random.below(len) : 0x5'0000 + random.below(4096);
-      default: return random.below(uint64_t{1} << 36);
+      case 0:
+        return kGpuBase[random.below(3)] + random.below(0x10000 - len);
+      case 1:
+        return kDevBase + random.below(kDevBytes - len);
+      case 2:
+        return errors ? kGpuLimit[random.below(3)] - random.below(len)
+                      : 0x5'0000 + random.below(4096);
+      default:
+        return random.below(uint64_t{1} << 36);
     }
   };
   auto length = [&] {
@@ -39,7 +46,8 @@ void random_traffic(DmaWorld<W>& w, uint32_t count, bool errors) {
       WriteRequest r;
       r.len = length();
       // device_memory is not written while it is read: which comes first is free.
-      do r.addr = address(r.len); while (r.addr >= kDevBase);
+      do r.addr = address(r.len);
+      while (r.addr >= kDevBase);
       r.relaxed = random.chance(0.5);
       r.fence = random.chance(0.1);
       r.is_queue = random.chance(0.2);
@@ -47,11 +55,14 @@ void random_traffic(DmaWorld<W>& w, uint32_t count, bool errors) {
       w.write(static_cast<uint32_t>(random.below(4)), r);
     }
     if (random.chance(0.02)) w.bench.tick(random.below(200));
-    w.bench.wait("room", [&] {
-      uint64_t pending = w.pending_reads();
-      for (uint32_t c = 0; c < 4; ++c) pending += w.wr_source(c).pending();
-      return pending < 80;
-    }, 100000);
+    w.bench.wait(
+        "room",
+        [&] {
+          uint64_t pending = w.pending_reads();
+          for (uint32_t c = 0; c < 4; ++c) pending += w.wr_source(c).pending();
+          return pending < 80;
+        },
+        100000);
   }
 }
 
@@ -66,8 +77,8 @@ void stall_everything(DmaWorld<W>& w, Rng& random) {
   w.axi.w_stall = some();
   w.axi.r_pause = some();
   w.axi.b_pause = some();
-  for (Stall* s : {&w.axi.ar_stall, &w.axi.aw_stall, &w.axi.w_stall, &w.axi.r_pause, &w.axi.b_pause, &w.dm_write_stall,
-                   &w.dm_read_stall}) {
+  for (Stall* s : {&w.axi.ar_stall, &w.axi.aw_stall, &w.axi.w_stall, &w.axi.r_pause, &w.axi.b_pause,
+                   &w.dm_write_stall, &w.dm_read_stall}) {
     if (s == &w.dm_write_stall || s == &w.dm_read_stall) *s = some();
     s->seed(Rng(random.u64()));
   }
@@ -91,8 +102,9 @@ typename DmaWorld<W>::Settings some_settings(Rng& random) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("random traffic of all clients and targets under random stalls, orders and errors", "", W128, W256,
-                   W512, W1024) {
+TEMPLATE_TEST_CASE(
+    "random traffic of all clients and targets under random stalls, orders and errors", "", W128,
+    W256, W512, W1024) {
   auto random = rng("settings");
   for (int round = 0; round < 4; ++round) {
     DmaWorld<TestType> w(some_settings<TestType>(random));
@@ -116,8 +128,9 @@ TEMPLATE_TEST_CASE("random traffic, long", "[.soak]", W128, W256, W512, W1024) {
   }
 }
 
-TEMPLATE_TEST_CASE("a drain ends whole TLPs, drops the rest, waits for reads, and a reset starts clean", "", W128, W256,
-                   W512) {
+TEMPLATE_TEST_CASE(
+    "a drain ends whole TLPs, drops the rest, waits for reads, and a reset starts clean", "", W128,
+    W256, W512) {
   auto random = rng("drain");
   for (int round = 0; round < 12; ++round) {
     auto settings = some_settings<TestType>(random);
@@ -132,7 +145,8 @@ TEMPLATE_TEST_CASE("a drain ends whole TLPs, drops the rest, waits for reads, an
     w.check_reads = false;
     w.discard_writes = true;
     w.bench->drain_i = 1;
-    w.bench.wait("idle", [&] { return w.bench->idle_o != 0; }, 100000);
+    w.bench.wait(
+        "idle", [&] { return w.bench->idle_o != 0; }, 100000);
     CHECK(w.bus_reads_open() == 0);
     CHECK(w.bench->m_axi_arvalid == 0);
     CHECK(w.bench->m_axi_awvalid == 0);
@@ -150,11 +164,14 @@ TEMPLATE_TEST_CASE("a drain ends whole TLPs, drops the rest, waits for reads, an
   }
 }
 
-TEMPLATE_TEST_CASE("a drain ends by itself when data stop in mid-TLP and a completion never comes", "", W512) {
+TEMPLATE_TEST_CASE("a drain ends by itself when data stop in mid-TLP and a completion never comes",
+                   "", W512) {
   typename DmaWorld<TestType>::Settings settings;
   settings.timeout_us = 2;
   DmaWorld<TestType> w(settings);
-  w.axi.read_fault = [](const Tlp& t) { return t.addr == 0x5000 ? ReadFault::kNever : ReadFault::kNone; };
+  w.axi.read_fault = [](const Tlp& t) {
+    return t.addr == 0x5000 ? ReadFault::kNever : ReadFault::kNone;
+  };
   w.read(1, {0x5000, 64, 0, 0});
   w.write(0, {0x1000, 1024}, 3);  // two TLPs of 8 rows; data stop after 3
   w.write(1, {0x2000, 64});
@@ -163,11 +180,13 @@ TEMPLATE_TEST_CASE("a drain ends by itself when data stop in mid-TLP and a compl
   const uint64_t start = w.bench.cycle();
   w.allow_fillers = w.discard_writes = true;
   w.bench->drain_i = 1;
-  w.bench.wait("the burst", [&] { return w.w_cycles.size() == 8; }, 400);
+  w.bench.wait(
+      "the burst", [&] { return w.w_cycles.size() == 8; }, 400);
   CHECK(w.bench.cycle() - start >= 256);
   CHECK(w.fillers == 5);
   CHECK(w.errors_seen == 0);
-  w.bench.wait("idle", [&] { return w.bench->idle_o != 0; }, 7000);
+  w.bench.wait(
+      "idle", [&] { return w.bench->idle_o != 0; }, 7000);
   CHECK(w.errors_seen == 1);
   CHECK(w.w_cycles.size() == 8);  // the second TLP and the other client's request were never begun
   CHECK(w.aw_log.size() == 1);
@@ -185,6 +204,7 @@ TEST_CASE("pulse_merge gives one pulse for each that came, also when they come t
   bench->pulse_i = 0;
   bench.reset({&bench->rst_i});
   bench.tick(5000);
-  bench.wait("rest", [&] { return in == out; }, 100000);
+  bench.wait(
+      "rest", [&] { return in == out; }, 100000);
   CHECK(out > 1000);
 }

@@ -33,17 +33,19 @@ void sweep_lanes(uint32_t step, uint32_t lengths) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a read brings every source lane to every destination lane", "", W128, W256, W512, W1024) {
+TEMPLATE_TEST_CASE("a read brings every source lane to every destination lane", "", W128, W256,
+                   W512, W1024) {
   sweep_lanes<TestType>(TestType::kDataW == 128 ? 1 : TestType::kDataW / 16, 1);
 }
 
-TEMPLATE_TEST_CASE("a read brings every source lane to every destination lane, all pairs", "[.soak]", W256, W512,
-                   W1024) {
+TEMPLATE_TEST_CASE("a read brings every source lane to every destination lane, all pairs",
+                   "[.soak]", W256, W512, W1024) {
   sweep_lanes<TestType>(1, 3);
 }
 
-TEMPLATE_TEST_CASE("reads of lengths around every beat, TLP and page border are cut and placed right", "", W128, W256,
-                   W512, W1024) {
+TEMPLATE_TEST_CASE(
+    "reads of lengths around every beat, TLP and page border are cut and placed right", "", W128,
+    W256, W512, W1024) {
   constexpr uint32_t kB = TestType::kDataW / 8;
   for (uint32_t mrrs = 0; mrrs < 8; mrrs += (mrrs == 5) ? 2 : 1) {
     typename DmaWorld<TestType>::Settings settings;
@@ -58,10 +60,11 @@ TEMPLATE_TEST_CASE("reads of lengths around every beat, TLP and page border are 
       for (int d = -2; d <= 2; ++d) {
         const int64_t len = std::min<int64_t>(int64_t{border} + d, 4096);
         if (len < 1) continue;
-        for (uint64_t offset : {uint64_t{0}, uint64_t{1}, uint64_t{kB - 1}, uint64_t{max} - 1, uint64_t{4095}, 4096 - random.below(2 * kB),
-                                random.below(4096)}) {
-          w.read(static_cast<uint32_t>(random.below(3)), {0x8'0000'0000 + 8192 * random.below(1000) + offset,
-                                                          static_cast<uint32_t>(len), slot(), static_cast<uint32_t>(random.below(4096))});
+        for (uint64_t offset : {uint64_t{0}, uint64_t{1}, uint64_t{kB - 1}, uint64_t{max} - 1,
+                                uint64_t{4095}, 4096 - random.below(2 * kB), random.below(4096)}) {
+          w.read(static_cast<uint32_t>(random.below(3)),
+                 {0x8'0000'0000 + 8192 * random.below(1000) + offset, static_cast<uint32_t>(len),
+                  slot(), static_cast<uint32_t>(random.below(4096))});
           w.bench.wait("slots", [&] { return w.pending_reads() < 150; });
         }
       }
@@ -72,7 +75,8 @@ TEMPLATE_TEST_CASE("reads of lengths around every beat, TLP and page border are 
   }
 }
 
-TEMPLATE_TEST_CASE("pieces of one slot are numbered on, whatever order they come back in", "", W256, W512) {
+TEMPLATE_TEST_CASE("pieces of one slot are numbered on, whatever order they come back in", "", W256,
+                   W512) {
   typename DmaWorld<TestType>::Settings settings;
   settings.mrrs = 1;
   DmaWorld<TestType> w(settings);
@@ -96,7 +100,8 @@ TEMPLATE_TEST_CASE("pieces of one slot are numbered on, whatever order they come
   w.finish();
 }
 
-TEMPLATE_TEST_CASE("read latency: request to arvalid 2 cycles, R beat to response 1 cycle", "", W128, W512, W1024) {
+TEMPLATE_TEST_CASE("read latency: request to arvalid 2 cycles, R beat to response 1 cycle", "",
+                   W128, W512, W1024) {
   DmaWorld<TestType> w;
   for (uint32_t i = 0; i < 20; ++i) {
     w.read(i % 3, {0x1000 + 64 * i, 64, i, 0});
@@ -111,8 +116,8 @@ TEMPLATE_TEST_CASE("read latency: request to arvalid 2 cycles, R beat to respons
   for (size_t i = 0; i < w.r_cycles.size(); ++i) CHECK(w.rsp_cycles[i] - w.r_cycles[i] == 1);
 }
 
-TEMPLATE_TEST_CASE("read throughput: a beat every cycle, and a request of one beat every cycle", "", W128, W512,
-                   W1024) {
+TEMPLATE_TEST_CASE("read throughput: a beat every cycle, and a request of one beat every cycle", "",
+                   W128, W512, W1024) {
   constexpr uint32_t kB = TestType::kDataW / 8;
   SECTION("4 KB requests") {
     typename DmaWorld<TestType>::Settings settings;
@@ -135,8 +140,8 @@ TEMPLATE_TEST_CASE("read throughput: a beat every cycle, and a request of one be
   }
 }
 
-TEMPLATE_TEST_CASE("pacing bounds the reads in flight, and a quarter of it stays free of GPU reads", "", W128, W256,
-                   W512) {
+TEMPLATE_TEST_CASE("pacing bounds the reads in flight, and a quarter of it stays free of GPU reads",
+                   "", W128, W256, W512) {
   for (uint32_t pacing : {0u, 1u, 2u, 3u, 5u, 32u}) {
     typename DmaWorld<TestType>::Settings settings;
     settings.pacing = pacing;
@@ -154,7 +159,8 @@ TEMPLATE_TEST_CASE("pacing bounds the reads in flight, and a quarter of it stays
   }
 }
 
-TEMPLATE_TEST_CASE("GPU reads that do not come back hold up no read of host memory", "", W256, W512) {
+TEMPLATE_TEST_CASE("GPU reads that do not come back hold up no read of host memory", "", W256,
+                   W512) {
   typename DmaWorld<TestType>::Settings settings;
   settings.pacing = 32;
   DmaWorld<TestType> w(settings);
@@ -166,13 +172,15 @@ TEMPLATE_TEST_CASE("GPU reads that do not come back hold up no read of host memo
   for (uint32_t i = 0; i < gpu_reads; ++i) w.read(1, {kGpuBase[0] + 64 * i, 64, i, 0});
   for (uint32_t i = 0; i < 100; ++i) w.read(1, {0x1000 + 64 * i, 64, 100 + i, 0});
   for (uint32_t i = 0; i < 100; ++i) w.read(0, {0x10'0000 + 64 * i, 64, i, 0});
-  w.bench.wait("host reads", [&] { return w.pending_reads() == gpu_reads; }, 3000);
+  w.bench.wait(
+      "host reads", [&] { return w.pending_reads() == gpu_reads; }, 3000);
   CHECK(w.most_outstanding_gpu <= limit - limit / 4);
   w.axi.hold_read = nullptr;
   w.finish();
 }
 
-TEMPLATE_TEST_CASE("a fetch of a WQE waits for at most one TLP of another client's long read", "", W512) {
+TEMPLATE_TEST_CASE("a fetch of a WQE waits for at most one TLP of another client's long read", "",
+                   W512) {
   DmaWorld<TestType> w;  // MRRS 512
   for (uint32_t i = 0; i < 8; ++i) w.read(1, {0x10'0000 + 4096 * i, 4096, i, 0});
   w.bench.tick(8);
@@ -181,11 +189,13 @@ TEMPLATE_TEST_CASE("a fetch of a WQE waits for at most one TLP of another client
   w.finish();
   size_t at = before;
   while (w.ar_log[at].addr != 0x2000) ++at;
-  CHECK(at - before <= 5);  // what was cut before it came (2 in the address FIFO, 1 in the lane) and one turn
+  CHECK(at - before <=
+        5);  // what was cut before it came (2 in the address FIFO, 1 in the lane) and one turn
 }
 
-TEMPLATE_TEST_CASE("failed and poisoned reads answer once, with the right status, and free their tag", "", W128, W256,
-                   W512) {
+TEMPLATE_TEST_CASE(
+    "failed and poisoned reads answer once, with the right status, and free their tag", "", W128,
+    W256, W512) {
   typename DmaWorld<TestType>::Settings settings;
   settings.mrrs = 3;
   DmaWorld<TestType> w(settings);
@@ -194,13 +204,15 @@ TEMPLATE_TEST_CASE("failed and poisoned reads answer once, with the right status
   auto random = rng("faults");
   std::map<ReadFault, uint64_t> made;
   w.axi.read_fault = [&](const Tlp&) {
-    const ReadFault all[] = {ReadFault::kNone, ReadFault::kSlvErr, ReadFault::kDecErr, ReadFault::kPoison};
+    const ReadFault all[] = {ReadFault::kNone, ReadFault::kSlvErr, ReadFault::kDecErr,
+                             ReadFault::kPoison};
     const ReadFault f = all[random.below(4)];
     ++made[f];
     return f;
   };
   for (uint32_t i = 0; i < 600; ++i) {
-    w.read(i % 3, {0x10'0000 + random.below(100000), static_cast<uint32_t>(random.between(1, 4096)), (i / 3) & 0xFF, 0});
+    w.read(i % 3, {0x10'0000 + random.below(100000), static_cast<uint32_t>(random.between(1, 4096)),
+                   (i / 3) & 0xFF, 0});
     w.bench.wait("slots", [&] { return w.pending_reads() < 100; });
   }
   w.finish();
@@ -229,26 +241,29 @@ TEMPLATE_TEST_CASE("a burst that ends too early is an error, not short data", ""
   CHECK(w.status_seen[kFatal] == w.errors_seen);
 }
 
-TEMPLATE_TEST_CASE("a tag that times out answers once; what comes late is swallowed and frees it", "", W128, W256,
-                   W512) {
+TEMPLATE_TEST_CASE("a tag that times out answers once; what comes late is swallowed and frees it",
+                   "", W128, W256, W512) {
   typename DmaWorld<TestType>::Settings settings;
   settings.timeout_us = 3;
   DmaWorld<TestType> w(settings);
-  w.axi.read_fault = [&](const Tlp& t) { return t.addr == 0x5000 ? ReadFault::kNever : ReadFault::kNone; };
+  w.axi.read_fault = [&](const Tlp& t) {
+    return t.addr == 0x5000 ? ReadFault::kNever : ReadFault::kNone;
+  };
   const uint64_t start = w.bench.cycle();
   w.read(1, {0x5000, 300, 0, 5});
   for (uint32_t i = 1; i < 30; ++i) w.read(1, {0x6000 + 64 * i, 64, i, 0});
-  w.bench.wait("the error", [&] { return w.errors_seen == 1; }, 5000);
+  w.bench.wait(
+      "the error", [&] { return w.errors_seen == 1; }, 5000);
   const uint64_t took = w.bench.cycle() - start;
-  CHECK(took >= 3 * 500);            // 3 us of 2 ns cycles, at least
-  CHECK(took <= 5 * 500 + 300);      // one more for the running microsecond, and the scan
+  CHECK(took >= 3 * 500);        // 3 us of 2 ns cycles, at least
+  CHECK(took <= 5 * 500 + 300);  // one more for the running microsecond, and the scan
   CHECK(w.status_seen[kFatal] == 1);
   CHECK(w.cnt_timeouts == 1);
   CHECK(w.pending_reads() == 0);
   // Others go on meanwhile, on other tags (the slave checks that).
   for (uint32_t i = 0; i < 100; ++i) w.read(1, {0x8000 + 64 * i, 64, i, 0});
   w.bench.wait("others", [&] { return w.pending_reads() == 0; });
-  CHECK(w.bench->idle_o == 0);       // the late tag is still out
+  CHECK(w.bench->idle_o == 0);  // the late tag is still out
   const size_t answers = w.rsp_cycles.size();
   w.release_never();
   w.finish();
@@ -256,17 +271,22 @@ TEMPLATE_TEST_CASE("a tag that times out answers once; what comes late is swallo
   CHECK(w.cnt_errors == 0);
 }
 
-TEMPLATE_TEST_CASE("a tag that is never answered comes back after five time-outs under another id", "", W256, W512) {
+TEMPLATE_TEST_CASE("a tag that is never answered comes back after five time-outs under another id",
+                   "", W256, W512) {
   typename DmaWorld<TestType>::Settings settings;
   settings.timeout_us = 2;
   DmaWorld<TestType> w(settings);
-  w.axi.read_fault = [&](const Tlp& t) { return t.addr == 0x5000 ? ReadFault::kNever : ReadFault::kNone; };
+  w.axi.read_fault = [&](const Tlp& t) {
+    return t.addr == 0x5000 ? ReadFault::kNever : ReadFault::kNone;
+  };
   w.read(1, {0x5000, 64, 0, 0});
-  w.bench.wait("the error", [&] { return w.errors_seen == 1; }, 5000);
+  w.bench.wait(
+      "the error", [&] { return w.errors_seen == 1; }, 5000);
   const uint8_t lost = w.ar_ids[0];
   w.bench.tick(4 * 2 * 500 - 600);
   CHECK(w.bench->idle_o == 0);
-  w.bench.wait("the tag", [&] { return w.bench->idle_o != 0; }, 3000);
+  w.bench.wait(
+      "the tag", [&] { return w.bench->idle_o != 0; }, 3000);
   // Use every tag: none may carry the lost id (the slave still holds it open, and would refuse it).
   for (uint32_t i = 0; i < 3 * TestType::kTags; ++i) w.read(1, {0x8000 + 64 * i, 64, i & 0xFF, 0});
   w.bench.wait("reads", [&] { return w.pending_reads() == 0; });
@@ -294,25 +314,29 @@ TEMPLATE_TEST_CASE("time-outs under load: every read answers exactly once", "", 
   w.axi.read_latency_low = 1;
   w.axi.read_latency_high = 1300;  // up to 2.6 us: some are merely late
   for (uint32_t i = 0; i < 400; ++i) {
-    w.read(i % 3, {0x10'0000 + random.below(100000), static_cast<uint32_t>(random.between(1, 1500)), (i / 3) & 0xFF, 0});
-    w.bench.wait("slots", [&] { return w.pending_reads() < 60; }, 50000);
+    w.read(i % 3, {0x10'0000 + random.below(100000), static_cast<uint32_t>(random.between(1, 1500)),
+                   (i / 3) & 0xFF, 0});
+    w.bench.wait(
+        "slots", [&] { return w.pending_reads() < 60; }, 50000);
   }
   w.finish();
   CHECK(w.cnt_timeouts > 10);
   CHECK(w.cnt_timeouts == w.status_seen[kFatal]);
 }
 
-TEMPLATE_TEST_CASE("reads of refused or split ranges fail with a local protection error and touch no bus", "", W512) {
+TEMPLATE_TEST_CASE(
+    "reads of refused or split ranges fail with a local protection error and touch no bus", "",
+    W512) {
   typename DmaWorld<TestType>::Settings settings;
   settings.gdr_en = false;
   DmaWorld<TestType> w(settings);
   for (uint32_t i = 0; i < 20; ++i) {
     w.read(1, {kGpuBase[i % 3] + 100 * i, 64 + i, i, 0});
-    w.read(0, {kGpuLimit[i % 3] - 10, 64, i, 0});     // out of the window
-    w.read(2, {kGpuBase[i % 3] - 10, 64, i, 0});      // into it
+    w.read(0, {kGpuLimit[i % 3] - 10, 64, i, 0});  // out of the window
+    w.read(2, {kGpuBase[i % 3] - 10, 64, i, 0});   // into it
   }
   w.read(0, {kDevBase + kDevBytes - 10, 64, 30, 0});
-  w.read(0, {~uint64_t{0} - 10, 64, 31, 0});           // past 2^64
+  w.read(0, {~uint64_t{0} - 10, 64, 31, 0});  // past 2^64
   w.finish();
   CHECK(w.reads == 0);
   CHECK(w.cnt_refused == 20);
@@ -320,8 +344,9 @@ TEMPLATE_TEST_CASE("reads of refused or split ranges fail with a local protectio
   CHECK(w.errors_seen == 62);
 }
 
-TEMPLATE_TEST_CASE("device_memory answers reads beside a saturated bus, and the bus keeps half of the beats", "", W128,
-                   W512) {
+TEMPLATE_TEST_CASE(
+    "device_memory answers reads beside a saturated bus, and the bus keeps half of the beats", "",
+    W128, W512) {
   typename DmaWorld<TestType>::Settings settings;
   settings.mrrs = 5;
   DmaWorld<TestType> w(settings);
@@ -331,10 +356,13 @@ TEMPLATE_TEST_CASE("device_memory answers reads beside a saturated bus, and the 
   w.axi.any_order = true;
   for (uint32_t i = 0; i < 100; ++i) {
     w.read(1, {0x10'0000 + 4096 * i, 4096, i, 0});
-    w.read(0, {kDevBase + random.below(kDevBytes - 4096), static_cast<uint32_t>(random.between(1, 4096)), i, static_cast<uint32_t>(random.below(64))});
+    w.read(0, {kDevBase + random.below(kDevBytes - 4096),
+               static_cast<uint32_t>(random.between(1, 4096)), i,
+               static_cast<uint32_t>(random.below(64))});
   }
   w.finish();
   // Both together use (nearly) every cycle.
-  const double busy = static_cast<double>(w.rsp_cycles.size()) / static_cast<double>(w.rsp_cycles.back() - w.rsp_cycles.front());
+  const double busy = static_cast<double>(w.rsp_cycles.size()) /
+                      static_cast<double>(w.rsp_cycles.back() - w.rsp_cycles.front());
   CHECK(busy > 0.95);
 }

@@ -53,7 +53,9 @@ TEST_CASE("dma_target agrees with the rules at and around every border") {
       const uint64_t sizes[] = {1, 4096, 0x1'0000, 0x1'0000'0000};
       const uint64_t size = sizes[random.below(4)];
       w.base[g] = random.chance(0.1) ? 0 : random.u64() & ~uint64_t{0xFFF};
-      w.limit[g] = random.chance(0.15) ? 0 : random.chance(0.1) ? ~uint64_t{0} : w.base[g] + size - 1;
+      w.limit[g] = random.chance(0.15)  ? 0
+                   : random.chance(0.1) ? ~uint64_t{0}
+                                        : w.base[g] + size - 1;
       if (g > 0 && random.chance(0.2)) w.base[g] = w.base[g - 1] + random.below(100);  // overlap
     }
     w.dev = random.chance(0.5) ? 0xFFFF'FFFF'FFFF'0000 : random.u64() & ~uint64_t{0xFFFF};
@@ -65,9 +67,12 @@ TEST_CASE("dma_target agrees with the rules at and around every border") {
     }
     t.devmem_base_i = w.dev;
     for (int i = 0; i < 60; ++i) {
-      const uint64_t around[] = {w.base[i % 4], w.limit[i % 4], w.dev, w.dev + 65535, random.u64(), 0, ~uint64_t{0}};
-      const uint32_t len = static_cast<uint32_t>(random.chance(0.1) ? random.u64() : random.below(200));
-      const uint64_t addr = around[random.below(7)] + random.below(5) - 2 - (random.chance(0.5) ? len : 0);
+      const uint64_t around[] = {
+          w.base[i % 4], w.limit[i % 4], w.dev, w.dev + 65535, random.u64(), 0, ~uint64_t{0}};
+      const uint32_t len =
+          static_cast<uint32_t>(random.chance(0.1) ? random.u64() : random.below(200));
+      const uint64_t addr =
+          around[random.below(7)] + random.below(5) - 2 - (random.chance(0.5) ? len : 0);
       t.gdr_en_i = random.chance(0.5);
       t.addr_i = addr;
       t.len_i = len;

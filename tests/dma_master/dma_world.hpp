@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The world around one dma_master: an AXI memory that obeys no order but AXI's, a device_memory, read and write clients,
-// and a scoreboard that knows from the rules alone what must come back.
+// The world around one dma_master: an AXI memory that obeys no order but AXI's, a device_memory,
+// read and write clients, and a scoreboard that knows from the rules alone what must come back.
 //
 //   DmaWorld<W512> w;                       // model, agents, reset done
 //   w.axi.read_stall = Stall::random(0.5);
 //   w.read(1, {.addr = 0x1003, .len = 500, .slot = 7, .dst_off = 9});
 //   w.write(0, {.addr = 0x2001, .len = 77});
-//   w.finish();                             // waits for everything and checks that nothing is left over
+//   w.finish();                             // waits for everything and checks that nothing is left
+//   over
 //
-// Every response, TLP and strobe is checked where it happens; a difference throws Mismatch with cycle and details.
+// Every response, TLP and strobe is checked where it happens; a difference throws Mismatch with
+// cycle and details.
 #pragma once
 
 #include <array>
@@ -130,7 +132,7 @@ class DmaWorld {
     bool interleave = false;
     std::function<ReadFault(const Tlp&)> read_fault;
     std::function<bool(const Tlp&)> write_fault;
-    bool hold_gpu_writes = false;   // no responses for them
+    bool hold_gpu_writes = false;  // no responses for them
     bool hold_reads = false;
     std::function<bool(const Tlp&)> hold_read;
   } axi;
@@ -215,31 +217,35 @@ class DmaWorld {
     for (int c = 0; c < 4; ++c) {
       if (wr_[c]->pending() > 0 || wd_[c]->pending() > 0) return false;
     }
-    return expected_reads_.empty() && writes_.empty() && b_queue_[0].empty() && b_queue_[1].empty() &&
-           pending_device_writes_ == 0 && bench.top().idle_o != 0;
+    return expected_reads_.empty() && writes_.empty() && b_queue_[0].empty() &&
+           b_queue_[1].empty() && pending_device_writes_ == 0 && bench.top().idle_o != 0;
   }
 
   void finish(uint64_t limit = 200000) {
-    bench.wait("all reads answered, all writes done, idle", [this] { return quiet(); }, limit);
+    bench.wait(
+        "all reads answered, all writes done, idle", [this] { return quiet(); }, limit);
     bench.tick(4);
-    if (device != device_expected) throw Mismatch("device_memory is not what the writes should have left");
+    if (device != device_expected)
+      throw Mismatch("device_memory is not what the writes should have left");
   }
 
-  // A TLP of a read that may fail: which status is expected is learnt from the fault the slave made.
+  // A TLP of a read that may fail: which status is expected is learnt from the fault the slave
+  // made.
   std::vector<Fault> faults;
   std::vector<Fault> expected_faults;
 
   // ---------------------------------------------------------------- observations
   Bench<Top> bench;
   std::vector<uint8_t> device = std::vector<uint8_t>(kDevBytes), device_expected = device;
-  uint64_t reads = 0, writes = 0, read_bytes = 0, write_bytes = 0;               // TLPs seen on the bus
+  uint64_t reads = 0, writes = 0, read_bytes = 0, write_bytes = 0;  // TLPs seen on the bus
   uint64_t cnt_reads = 0, cnt_writes = 0, cnt_read_bytes = 0, cnt_write_bytes = 0;  // pulses
   uint64_t cnt_errors = 0, cnt_faults = 0, cnt_timeouts = 0, cnt_refused = 0;
-  uint64_t errors_seen = 0;                 // responses with err
+  uint64_t errors_seen = 0;  // responses with err
   std::map<uint32_t, uint64_t> status_seen;
   uint32_t outstanding = 0, outstanding_gpu = 0, most_outstanding = 0, most_outstanding_gpu = 0;
   uint64_t lost_bytes = 0;
-  std::vector<uint64_t> rd_cycles, ar_cycles, r_cycles, rsp_cycles, wr_cycles, aw_cycles, w_cycles, dat_cycles;
+  std::vector<uint64_t> rd_cycles, ar_cycles, r_cycles, rsp_cycles, wr_cycles, aw_cycles, w_cycles,
+      dat_cycles;
   std::vector<Tlp> ar_log, aw_log;
   std::vector<uint8_t> ar_ids;
   struct Accepted {
@@ -280,9 +286,9 @@ class DmaWorld {
   size_t pending_reads() const { return expected_reads_.size(); }
   StreamSource<Bits>& rd_source(uint32_t c) { return *rd_[c]; }
   StreamSource<Bits>& wr_source(uint32_t c) { return *wr_[c]; }
-  bool allow_fillers = false;    // rows without strobes may end a burst
+  bool allow_fillers = false;  // rows without strobes may end a burst
   uint64_t fillers = 0;
-  bool discard_writes = false;   // requests accepted now are dropped by a drain
+  bool discard_writes = false;  // requests accepted now are dropped by a drain
 
  private:
   struct Beat {
@@ -338,28 +344,31 @@ class DmaWorld {
   void make_clients() {
     auto& t = bench.top();
     auto rd = [&](CData& v, CData& r, auto& pin) {
-      rd_.push_back(std::make_unique<StreamSource<Bits>>(bench, "rd" + std::to_string(rd_.size()), v, r, pin));
+      rd_.push_back(std::make_unique<StreamSource<Bits>>(bench, "rd" + std::to_string(rd_.size()),
+                                                         v, r, pin));
     };
     rd(t.rd0_valid, t.rd0_ready, t.rd0_req);
     rd(t.rd1_valid, t.rd1_ready, t.rd1_req);
     rd(t.rd2_valid, t.rd2_ready, t.rd2_req);
-    auto wr = [&](CData& v, CData& r, auto& pin, CData& dv, CData& dr, auto& data, CData& cnt, CData& last) {
+    auto wr = [&](CData& v, CData& r, auto& pin, CData& dv, CData& dr, auto& data, CData& cnt,
+                  CData& last) {
       const std::string n = std::to_string(wr_.size());
       wr_.push_back(std::make_unique<StreamSource<Bits>>(bench, "wr" + n + "_req", v, r, pin));
-      wd_.push_back(std::make_unique<StreamSource<Beat>>(bench, "wr" + n + "_dat", dv, dr, [&](const Beat& b) {
-        write_pin(data, b.data);
-        cnt = static_cast<CData>(b.cnt);
-        last = b.last;
-      }));
+      wd_.push_back(std::make_unique<StreamSource<Beat>>(bench, "wr" + n + "_dat", dv, dr,
+                                                         [&](const Beat& b) {
+                                                           write_pin(data, b.data);
+                                                           cnt = static_cast<CData>(b.cnt);
+                                                           last = b.last;
+                                                         }));
     };
-    wr(t.wr0_req_valid, t.wr0_req_ready, t.wr0_req, t.wr0_dat_valid, t.wr0_dat_ready, t.wr0_dat_data, t.wr0_dat_cnt,
-       t.wr0_dat_last);
-    wr(t.wr1_req_valid, t.wr1_req_ready, t.wr1_req, t.wr1_dat_valid, t.wr1_dat_ready, t.wr1_dat_data, t.wr1_dat_cnt,
-       t.wr1_dat_last);
-    wr(t.wr2_req_valid, t.wr2_req_ready, t.wr2_req, t.wr2_dat_valid, t.wr2_dat_ready, t.wr2_dat_data, t.wr2_dat_cnt,
-       t.wr2_dat_last);
-    wr(t.wr3_req_valid, t.wr3_req_ready, t.wr3_req, t.wr3_dat_valid, t.wr3_dat_ready, t.wr3_dat_data, t.wr3_dat_cnt,
-       t.wr3_dat_last);
+    wr(t.wr0_req_valid, t.wr0_req_ready, t.wr0_req, t.wr0_dat_valid, t.wr0_dat_ready,
+       t.wr0_dat_data, t.wr0_dat_cnt, t.wr0_dat_last);
+    wr(t.wr1_req_valid, t.wr1_req_ready, t.wr1_req, t.wr1_dat_valid, t.wr1_dat_ready,
+       t.wr1_dat_data, t.wr1_dat_cnt, t.wr1_dat_last);
+    wr(t.wr2_req_valid, t.wr2_req_ready, t.wr2_req, t.wr2_dat_valid, t.wr2_dat_ready,
+       t.wr2_dat_data, t.wr2_dat_cnt, t.wr2_dat_last);
+    wr(t.wr3_req_valid, t.wr3_req_ready, t.wr3_req, t.wr3_dat_valid, t.wr3_dat_ready,
+       t.wr3_dat_data, t.wr3_dat_cnt, t.wr3_dat_last);
   }
 
   static std::vector<std::pair<uint64_t, uint32_t>> cut(uint64_t addr, uint32_t len, uint32_t max) {
@@ -386,14 +395,16 @@ class DmaWorld {
     uint32_t dst = r.dst_off;
     for (auto [addr, len] : pieces) {
       if (next > 63) throw std::logic_error("test: more than 64 TLPs in a slot");
-      if (!expected_reads_.emplace(key(client, r.slot, next++), ExpectedRead{addr, len, dst, 0, w}).second) {
+      if (!expected_reads_.emplace(key(client, r.slot, next++), ExpectedRead{addr, len, dst, 0, w})
+               .second) {
         throw std::logic_error("test: slot in use");
       }
       dst += len;
     }
   }
 
-  // ---------------------------------------------------------------------------------- before the edge
+  // ---------------------------------------------------------------------------------- before the
+  // edge
   void sample() {
     auto& t = bench.top();
     const uint64_t now = bench.cycle();
@@ -431,11 +442,13 @@ class DmaWorld {
                         static_cast<uint32_t>(t.fault & 0xFF)});
     }
     if (t.trc_valid_o) {
-      trace.push_back({now, static_cast<uint32_t>(t.trc_o >> 56), static_cast<uint32_t>(t.trc_o >> 32 & 0xFFFFFF),
+      trace.push_back({now, static_cast<uint32_t>(t.trc_o >> 56),
+                       static_cast<uint32_t>(t.trc_o >> 32 & 0xFFFFFF),
                        static_cast<uint32_t>(t.trc_o), t.trc_sampled_o != 0});
     }
     if (t.trc2_valid_o) {
-      trace.push_back({now, static_cast<uint32_t>(t.trc2_o >> 56), static_cast<uint32_t>(t.trc2_o >> 32 & 0xFFFFFF),
+      trace.push_back({now, static_cast<uint32_t>(t.trc2_o >> 56),
+                       static_cast<uint32_t>(t.trc2_o >> 32 & 0xFFFFFF),
                        static_cast<uint32_t>(t.trc2_o), t.trc2_sampled_o != 0});
     }
   }
@@ -534,32 +547,37 @@ class DmaWorld {
   void take_response(Top& t, uint64_t now) {
     rsp_cycles.push_back(now);
     const uint64_t v = t.rdrsp;
-    const uint32_t lost = v & 0x1FFF, status = v >> 13 & 0xFF, err = v >> 21 & 1, cnt = v >> 22 & 0xFF,
-                   dst = v >> 30 & 0x1FFF, last = v >> 43 & 1, tlp = v >> 44 & 0x3F, slot = v >> 50 & 0xFF,
-                   client = v >> 58 & 0xF;
+    const uint32_t lost = v & 0x1FFF, status = v >> 13 & 0xFF, err = v >> 21 & 1,
+                   cnt = v >> 22 & 0xFF, dst = v >> 30 & 0x1FFF, last = v >> 43 & 1,
+                   tlp = v >> 44 & 0x3F, slot = v >> 50 & 0xFF, client = v >> 58 & 0xF;
     if (!check_reads) return;
     auto it = expected_reads_.find(key(client, slot, tlp));
-    if (it == expected_reads_.end()) fail(text("response nobody waits for: client ", client, " slot ", slot, " tlp ", tlp));
+    if (it == expected_reads_.end())
+      fail(text("response nobody waits for: client ", client, " slot ", slot, " tlp ", tlp));
     ExpectedRead& e = it->second;
     if (dst != e.dst + e.got) fail(text("dst_off ", dst, ", expected ", e.dst + e.got));
     if (err) {
       ++errors_seen;
       ++status_seen[status];
       lost_bytes += lost;
-      if (cnt != 0 || !last || lost != e.len - e.got) fail(text("error response: cnt ", cnt, " last ", last, " lost ", lost));
-      if (e.where.target == kRefused && status != kLocProt) fail("refused read with the wrong status");
+      if (cnt != 0 || !last || lost != e.len - e.got)
+        fail(text("error response: cnt ", cnt, " last ", last, " lost ", lost));
+      if (e.where.target == kRefused && status != kLocProt)
+        fail("refused read with the wrong status");
       expected_reads_.erase(it);
       return;
     }
     if (e.where.target == kRefused) fail("data of a refused read");
     if (lost != 0 || status != 0) fail("good response with lost or status");
-    if (cnt == 0 || cnt > kB || e.got + cnt > e.len) fail(text("cnt ", cnt, " with ", e.len - e.got, " to come"));
+    if (cnt == 0 || cnt > kB || e.got + cnt > e.len)
+      fail(text("cnt ", cnt, " with ", e.len - e.got, " to come"));
     const Bits data = read_pin(t.rdrsp_data);
     for (uint32_t i = 0; i < cnt; ++i) {
       const uint64_t a = e.addr + e.got + i;
       const uint8_t want = e.where.target == kDevice ? device[a - kDevBase] : background(a);
       const uint8_t got = data.byte((dst + i) % kB);
-      if (got != want) fail(text("byte ", a, " in lane ", (dst + i) % kB, ": got ", +got, ", expected ", +want));
+      if (got != want)
+        fail(text("byte ", a, " in lane ", (dst + i) % kB, ": got ", +got, ", expected ", +want));
     }
     e.got += cnt;
     if ((e.got == e.len) != (last != 0)) fail("tlp_last in the wrong place");
@@ -574,10 +592,11 @@ class DmaWorld {
     write_bytes += tlp.bytes;
     for (auto& e : writes_) {
       if (e.address_seen) continue;
-      if (e.tlp.addr != tlp.addr || e.tlp.bytes != tlp.bytes || e.tlp.target != tlp.target || e.tlp.gpu != tlp.gpu ||
-          e.tlp.relaxed != tlp.relaxed) {
-        fail(text("write TLP ", tlp.addr, "+", tlp.bytes, " target ", tlp.target, " relaxed ", tlp.relaxed, ", expected ",
-                  e.tlp.addr, "+", e.tlp.bytes, " target ", e.tlp.target, " relaxed ", e.tlp.relaxed));
+      if (e.tlp.addr != tlp.addr || e.tlp.bytes != tlp.bytes || e.tlp.target != tlp.target ||
+          e.tlp.gpu != tlp.gpu || e.tlp.relaxed != tlp.relaxed) {
+        fail(text("write TLP ", tlp.addr, "+", tlp.bytes, " target ", tlp.target, " relaxed ",
+                  tlp.relaxed, ", expected ", e.tlp.addr, "+", e.tlp.bytes, " target ",
+                  e.tlp.target, " relaxed ", e.tlp.relaxed));
       }
       e.address_seen = true;
       e.id = t.m_axi_awid;
@@ -600,10 +619,12 @@ class DmaWorld {
       if (filler) ++fillers;
       for (uint32_t i = 0; i < kB && !filler; ++i) {
         const bool in = row + i >= e.tlp.addr && row + i < e.tlp.addr + e.tlp.bytes;
-        if (strb.bit(i) != in) fail(text("strobe of lane ", i, " in row ", row, " is ", strb.bit(i)));
+        if (strb.bit(i) != in)
+          fail(text("strobe of lane ", i, " in row ", row, " is ", strb.bit(i)));
         if (!in) continue;
         const uint8_t want = e.data[row + i - e.tlp.addr];
-        if (data.byte(i) != want) fail(text("write of ", row + i, ": got ", +data.byte(i), ", expected ", +want));
+        if (data.byte(i) != want)
+          fail(text("write of ", row + i, ": got ", +data.byte(i), ", expected ", +want));
       }
       ++e.beats_seen;
       if ((t.m_axi_wlast != 0) != (e.beats_seen == beats)) fail("wlast in the wrong place");
@@ -620,7 +641,8 @@ class DmaWorld {
       if (!e.address_seen || e.beats_seen != beats) return;
       const bool bad = axi.write_fault && axi.write_fault(e.tlp);
       const bool gpu = e.tlp.target == kGpu;
-      b_queue_[gpu].push_back({bench.cycle() + random_.between(axi.write_latency_low, axi.write_latency_high) +
+      b_queue_[gpu].push_back({bench.cycle() +
+                                   random_.between(axi.write_latency_low, axi.write_latency_high) +
                                    (gpu ? axi.gpu_extra_latency : 0),
                                bad, gpu, Fault{e.is_queue, e.qpn, kLocProt}});
       writes_.pop_front();
@@ -645,7 +667,8 @@ class DmaWorld {
     --pending_device_writes_;
   }
 
-  // ----------------------------------------------------------------------------------- after the edge
+  // ----------------------------------------------------------------------------------- after the
+  // edge
   void drive() {
     auto& t = bench.top();
     const uint64_t now = bench.cycle();
@@ -714,7 +737,9 @@ class DmaWorld {
     t.m_axi_rvalid = 1;
     t.m_axi_rid = id;
     const bool here = r.beat >= r.fault_beat;
-    t.m_axi_rresp = here && r.fault == ReadFault::kSlvErr ? 2 : here && r.fault == ReadFault::kDecErr ? 3 : 0;
+    t.m_axi_rresp = here && r.fault == ReadFault::kSlvErr   ? 2
+                    : here && r.fault == ReadFault::kDecErr ? 3
+                                                            : 0;
     t.m_axi_ruser = here && r.fault == ReadFault::kPoison && r.beat == r.fault_beat;
     t.m_axi_rlast = r.beat + 1 == r.beats || (r.fault == ReadFault::kShort && here);
   }

@@ -3,20 +3,25 @@
 
 using namespace rnic::test;
 
-TEMPLATE_TEST_CASE("a write puts every length at every lane, with exact strobes", "", W128, W256, W512, W1024) {
+TEMPLATE_TEST_CASE("a write puts every length at every lane, with exact strobes", "", W128, W256,
+                   W512, W1024) {
   constexpr uint32_t kB = TestType::kDataW / 8;
   DmaWorld<TestType> w;
   auto random = rng("lanes");
   for (uint32_t lane = 0; lane < kB; ++lane) {
-    for (uint32_t len : {1u, kB - lane, kB - lane + 1, kB, kB + 1, 2 * kB - 1, static_cast<uint32_t>(random.between(1, 3 * kB))}) {
-      w.write(static_cast<uint32_t>(random.below(4)), {0x10'0000 + 4096 * random.below(1000) + lane, len});
-      w.bench.wait("room", [&] { return w.wr_source(0).pending() + w.wr_source(1).pending() < 20; });
+    for (uint32_t len : {1u, kB - lane, kB - lane + 1, kB, kB + 1, 2 * kB - 1,
+                         static_cast<uint32_t>(random.between(1, 3 * kB))}) {
+      w.write(static_cast<uint32_t>(random.below(4)),
+              {0x10'0000 + 4096 * random.below(1000) + lane, len});
+      w.bench.wait("room",
+                   [&] { return w.wr_source(0).pending() + w.wr_source(1).pending() < 20; });
     }
   }
   w.finish();
 }
 
-TEMPLATE_TEST_CASE("writes of lengths around every MPS and page border are cut right", "", W128, W256, W512, W1024) {
+TEMPLATE_TEST_CASE("writes of lengths around every MPS and page border are cut right", "", W128,
+                   W256, W512, W1024) {
   constexpr uint32_t kB = TestType::kDataW / 8;
   for (uint32_t mps = 0; mps < 8; mps += (mps == 5) ? 2 : 1) {
     typename DmaWorld<TestType>::Settings settings;
@@ -28,8 +33,10 @@ TEMPLATE_TEST_CASE("writes of lengths around every MPS and page border are cut r
     for (uint32_t border : {kB, max, 2 * max, 4096u}) {
       for (int d = -1; d <= 1; ++d) {
         const uint32_t len = static_cast<uint32_t>(std::min<int64_t>(int64_t{border} + d, 4096));
-        for (uint64_t offset : {uint64_t{0}, uint64_t{1}, uint64_t{kB - 1}, uint64_t{max} - 1, 4096 - random.below(2 * kB), random.below(4096)}) {
-          w.write(static_cast<uint32_t>(random.below(4)), {0x8'0000'0000 + 8192 * random.below(1000) + offset, len});
+        for (uint64_t offset : {uint64_t{0}, uint64_t{1}, uint64_t{kB - 1}, uint64_t{max} - 1,
+                                4096 - random.below(2 * kB), random.below(4096)}) {
+          w.write(static_cast<uint32_t>(random.below(4)),
+                  {0x8'0000'0000 + 8192 * random.below(1000) + offset, len});
         }
       }
     }
@@ -39,7 +46,8 @@ TEMPLATE_TEST_CASE("writes of lengths around every MPS and page border are cut r
   }
 }
 
-TEMPLATE_TEST_CASE("write latency: request with its data to awvalid and wvalid 2 cycles", "", W128, W512, W1024) {
+TEMPLATE_TEST_CASE("write latency: request with its data to awvalid and wvalid 2 cycles", "", W128,
+                   W512, W1024) {
   DmaWorld<TestType> w;
   for (uint32_t i = 0; i < 20; ++i) {
     w.write(i % 4, {0x1000 + 64 * i, 16});
@@ -52,8 +60,8 @@ TEMPLATE_TEST_CASE("write latency: request with its data to awvalid and wvalid 2
   }
 }
 
-TEMPLATE_TEST_CASE("write throughput: a beat every cycle, and a request of one beat every cycle", "", W128, W512,
-                   W1024) {
+TEMPLATE_TEST_CASE("write throughput: a beat every cycle, and a request of one beat every cycle",
+                   "", W128, W512, W1024) {
   constexpr uint32_t kB = TestType::kDataW / 8;
   typename DmaWorld<TestType>::Settings settings;
   settings.mps = 2;
@@ -87,7 +95,8 @@ TEMPLATE_TEST_CASE("clients are served in turn, none starves", "", W256, W512) {
   }
   w.finish();
   REQUIRE(w.accepted.size() == 160);
-  for (size_t i = 4; i < w.accepted.size() - 4; ++i) CHECK(w.accepted[i].client == w.accepted[i - 4].client);
+  for (size_t i = 4; i < w.accepted.size() - 4; ++i)
+    CHECK(w.accepted[i].client == w.accepted[i - 4].client);
 }
 
 TEMPLATE_TEST_CASE("relaxed ordering is for data only, and only when configured", "", W512) {
@@ -102,11 +111,13 @@ TEMPLATE_TEST_CASE("relaxed ordering is for data only, and only when configured"
       w.write(0, r);
     }
     w.finish();
-    for (size_t i = 0; i < w.aw_log.size(); ++i) CHECK(w.aw_log[i].relaxed == (enabled && (i & 3) == 1));
+    for (size_t i = 0; i < w.aw_log.size(); ++i)
+      CHECK(w.aw_log[i].relaxed == (enabled && (i & 3) == 1));
   }
 }
 
-TEMPLATE_TEST_CASE("a fenced write waits for earlier GPU and device_memory writes, others pass it", "", W256, W512) {
+TEMPLATE_TEST_CASE("a fenced write waits for earlier GPU and device_memory writes, others pass it",
+                   "", W256, W512) {
   DmaWorld<TestType> w;
   w.axi.hold_gpu_writes = true;
   w.write(0, {kGpuBase[1] + 100, 700});
@@ -136,7 +147,8 @@ TEMPLATE_TEST_CASE("a fence does not wait for GPU writes that come after it", ""
   cqe.fence = true;
   w.write(1, cqe);
   for (uint32_t i = 0; i < 400; ++i) w.write(0, {kGpuBase[0] + 4096 + 64 * (i % 100), 64});
-  w.bench.wait("the fenced one", [&] { return w.wr_source(1).pending() == 0; }, 400);
+  w.bench.wait(
+      "the fenced one", [&] { return w.wr_source(1).pending() == 0; }, 400);
   w.finish();
 }
 
@@ -155,7 +167,8 @@ TEMPLATE_TEST_CASE("a fenced write waits until device_memory has taken its rows"
   CHECK(w.accepted.size() == 2);
 }
 
-TEMPLATE_TEST_CASE("write faults are reported with QP and kind; refused data are swallowed whole", "", W256, W512) {
+TEMPLATE_TEST_CASE("write faults are reported with QP and kind; refused data are swallowed whole",
+                   "", W256, W512) {
   typename DmaWorld<TestType>::Settings settings;
   settings.gdr_en = false;
   DmaWorld<TestType> w(settings);
@@ -167,16 +180,23 @@ TEMPLATE_TEST_CASE("write faults are reported with QP and kind; refused data are
     r.qpn = i;
     r.is_queue = random.chance(0.3);
     switch (random.below(4)) {
-      case 0: r.addr = kGpuBase[i % 3] + random.below(1000); break;
-      case 1: r.addr = kGpuLimit[i % 3] - 3; break;
-      default: r.addr = 0x1000 * random.below(100) + random.below(2000); break;
+      case 0:
+        r.addr = kGpuBase[i % 3] + random.below(1000);
+        break;
+      case 1:
+        r.addr = kGpuLimit[i % 3] - 3;
+        break;
+      default:
+        r.addr = 0x1000 * random.below(100) + random.below(2000);
+        break;
     }
     r.len = static_cast<uint32_t>(random.between(5, 400));
     w.write(i % 4, r);
   }
   w.finish();
   w.bench.tick(20);
-  // The order between answers of the bus and refusals is free: compare as sets. Repeats of one QP may be merged.
+  // The order between answers of the bus and refusals is free: compare as sets. Repeats of one QP
+  // may be merged.
   auto sorted = [](std::vector<Fault> v) {
     std::vector<std::tuple<bool, uint32_t, uint32_t>> out;
     for (auto& f : v) out.emplace_back(f.is_queue, f.qpn, f.status);
@@ -232,7 +252,8 @@ TEMPLATE_TEST_CASE("trace events mark first and last row of a payload and the CQ
   w.finish();
   REQUIRE(w.trace.size() == 5);
   auto is = [&](size_t i, uint32_t event, uint32_t qpn, uint32_t info, bool sampled) {
-    return w.trace[i].event == event && w.trace[i].qpn == qpn && w.trace[i].info == info && w.trace[i].sampled == sampled;
+    return w.trace[i].event == event && w.trace[i].qpn == qpn && w.trace[i].info == info &&
+           w.trace[i].sampled == sampled;
   };
   CHECK(is(0, 20, 0x11, 0xABCDEF, true));
   CHECK(is(1, 21, 0x11, 0xABCDEF, true));

@@ -15,15 +15,32 @@ using namespace rnic::test;
 namespace {
 
 using U128 = unsigned __int128;
-constexpr uint32_t kEntries = 50;  // not a power of two: indices 50..63 exist in the memory's address only
+constexpr uint32_t kEntries =
+    50;  // not a power of two: indices 50..63 exist in the memory's address only
 constexpr uint64_t kGpuBase[4] = {0x40'0000'0000, 0x50'0000'0000, 0x60'0000'0000, 0};
 constexpr uint64_t kGpuLimit[4] = {0x40'000F'FFFF, 0x50'000F'FFFF, 0x60'000F'FFFF, 0};
 constexpr uint64_t kDevBase = 0xFFFF'FFFF'FF00'0000, kDevBytes = 65536;
 
-const BitLayout kRequest({{"key", 32}, {"pd", 16}, {"va", 64}, {"len", 32}, {"lwrite", 1}, {"rwrite", 1}, {"rread", 1}, {"atomic", 1}});
+const BitLayout kRequest({{"key", 32},
+                          {"pd", 16},
+                          {"va", 64},
+                          {"len", 32},
+                          {"lwrite", 1},
+                          {"rwrite", 1},
+                          {"rread", 1},
+                          {"atomic", 1}});
 const BitLayout kAnswer({{"ok", 1}, {"refused", 1}, {"iova", 64}, {"target", 2}, {"gpu", 2}});
-const BitLayout kEntry({{"valid", 1}, {"tag", 8}, {"lwrite", 1}, {"rwrite", 1}, {"rread", 1}, {"atomic", 1}, {"zero_based", 1},
-                        {"pd", 16}, {"va", 64}, {"length", 64}, {"iova", 64}});
+const BitLayout kEntry({{"valid", 1},
+                        {"tag", 8},
+                        {"lwrite", 1},
+                        {"rwrite", 1},
+                        {"rread", 1},
+                        {"atomic", 1},
+                        {"zero_based", 1},
+                        {"pd", 16},
+                        {"va", 64},
+                        {"length", 64},
+                        {"iova", 64}});
 
 struct Region {
   bool valid = false;
@@ -90,7 +107,7 @@ struct World {
   std::map<uint32_t, Region> table;
   bool gdr = true;
   uint64_t errors = 0, refused = 0, want_errors = 0, want_refused = 0, answers = 0, good = 0;
-  std::deque<std::pair<uint64_t, Answer>> expected[2];   // cycle taken
+  std::deque<std::pair<uint64_t, Answer>> expected[2];  // cycle taken
   std::unique_ptr<StreamSource<Bits>> ask[2];
   std::deque<Request> asked[2];
 
@@ -105,24 +122,40 @@ struct World {
     t.devmem_base_i = kDevBase;
     t.gdr_en_i = 1;
     t.cw_valid = t.cr_valid = 0;
-    ask[0] = std::make_unique<StreamSource<Bits>>(bench, "mrq0", t.mrq0_valid, t.mrq0_ready, t.mrq0);
-    ask[1] = std::make_unique<StreamSource<Bits>>(bench, "mrq1", t.mrq1_valid, t.mrq1_ready, t.mrq1);
+    ask[0] =
+        std::make_unique<StreamSource<Bits>>(bench, "mrq0", t.mrq0_valid, t.mrq0_ready, t.mrq0);
+    ask[1] =
+        std::make_unique<StreamSource<Bits>>(bench, "mrq1", t.mrq1_valid, t.mrq1_ready, t.mrq1);
     bench.on_sample([this] { sample(); });
     bench.reset({&t.rst_i});
   }
 
   void request(int port, const Request& r) {
-    Bits b = kRequest.pack({{"key", r.key}, {"pd", r.pd}, {"va", r.va}, {"len", r.len}, {"lwrite", r.need & 1}, {"rwrite", r.need >> 1 & 1},
-                            {"rread", r.need >> 2 & 1}, {"atomic", r.need >> 3 & 1}});
+    Bits b = kRequest.pack({{"key", r.key},
+                            {"pd", r.pd},
+                            {"va", r.va},
+                            {"len", r.len},
+                            {"lwrite", r.need & 1},
+                            {"rwrite", r.need >> 1 & 1},
+                            {"rread", r.need >> 2 & 1},
+                            {"atomic", r.need >> 3 & 1}});
     ask[port]->push(b);
     asked[port].push_back(r);
   }
 
   void set(uint32_t index, const Region& m) {
     auto& t = bench.top();
-    write_pin(t.cw, kEntry.pack({{"valid", m.valid}, {"tag", m.tag}, {"lwrite", m.access & 1}, {"rwrite", m.access >> 1 & 1},
-                                 {"rread", m.access >> 2 & 1}, {"atomic", m.access >> 3 & 1}, {"zero_based", m.zero_based}, {"pd", m.pd},
-                                 {"va", m.va}, {"length", m.length}, {"iova", m.iova}}));
+    write_pin(t.cw, kEntry.pack({{"valid", m.valid},
+                                 {"tag", m.tag},
+                                 {"lwrite", m.access & 1},
+                                 {"rwrite", m.access >> 1 & 1},
+                                 {"rread", m.access >> 2 & 1},
+                                 {"atomic", m.access >> 3 & 1},
+                                 {"zero_based", m.zero_based},
+                                 {"pd", m.pd},
+                                 {"va", m.va},
+                                 {"length", m.length},
+                                 {"iova", m.iova}}));
     t.cw_index = index;
     t.cw_valid = 1;
     bench.tick();
@@ -137,7 +170,9 @@ struct World {
     if (now - taken != 2) throw std::runtime_error("latency " + std::to_string(now - taken));
     const bool ok = kAnswer.get(got, "ok") != 0;
     if (ok != want.ok || (kAnswer.get(got, "refused") != 0) != want.refused) {
-      throw std::runtime_error("got " + kAnswer.show(got) + ", expected ok=" + std::to_string(want.ok) + " refused=" + std::to_string(want.refused));
+      throw std::runtime_error("got " + kAnswer.show(got) +
+                               ", expected ok=" + std::to_string(want.ok) +
+                               " refused=" + std::to_string(want.refused));
     }
     ++answers;
     good += ok;
@@ -145,7 +180,8 @@ struct World {
     want_refused += want.refused;
     if (!ok) return;
     if (want.iova != 0 || want.target != 0) {
-      if (kAnswer.get(got, "iova") != want.iova || kAnswer.get(got, "target") != want.target || kAnswer.get(got, "gpu") != want.gpu) {
+      if (kAnswer.get(got, "iova") != want.iova || kAnswer.get(got, "target") != want.target ||
+          kAnswer.get(got, "gpu") != want.gpu) {
         throw std::runtime_error("wrong address: " + kAnswer.show(got));
       }
     }
@@ -166,20 +202,25 @@ struct World {
   }
 
   void finish() {
-    bench.wait("answers", [&] { return asked[0].empty() && asked[1].empty() && expected[0].empty() && expected[1].empty(); });
-    bench.wait("pulses", [&] { return errors == want_errors && refused == want_refused; }, 1000);
+    bench.wait("answers", [&] {
+      return asked[0].empty() && asked[1].empty() && expected[0].empty() && expected[1].empty();
+    });
+    bench.wait(
+        "pulses", [&] { return errors == want_errors && refused == want_refused; }, 1000);
     bench.tick(5);
     CHECK(errors == want_errors);
     CHECK(refused == want_refused);
   }
   void init() {
-    bench.wait("init", [&] { return bench->init_done_o != 0; }, 100);
+    bench.wait(
+        "init", [&] { return bench->init_done_o != 0; }, 100);
   }
 };
 
 }  // namespace
 
-TEST_CASE("mr_table clears itself after reset, lookups wait for it, and every key is refused then") {
+TEST_CASE(
+    "mr_table clears itself after reset, lookups wait for it, and every key is refused then") {
   World w;
   w.request(0, {0x0100, 1, 0, 1, 0});
   CHECK(w.bench->init_done_o == 0);
@@ -209,7 +250,8 @@ TEST_CASE("mr_table checks index, tag, PD and every access right") {
   World w;
   w.init();
   for (uint32_t access = 0; access < 16; ++access) {
-    w.set(access, {true, static_cast<uint8_t>(access + 5), static_cast<uint8_t>(access), false, 7, 0x1000, 0x1000, 0x9000});
+    w.set(access, {true, static_cast<uint8_t>(access + 5), static_cast<uint8_t>(access), false, 7,
+                   0x1000, 0x1000, 0x9000});
   }
   for (uint32_t access = 0; access < 16; ++access) {
     const uint32_t key = access << 8 | (access + 5);
@@ -227,7 +269,8 @@ TEST_CASE("mr_table checks index, tag, PD and every access right") {
 TEST_CASE("mr_table: length 0 is always ok, whatever the key") {
   World w;
   w.init();
-  for (uint32_t i = 0; i < 20; ++i) w.request(static_cast<int>(i & 1), {i * 0x1234567, 3, ~uint64_t{0}, 0, 15});
+  for (uint32_t i = 0; i < 20; ++i)
+    w.request(static_cast<int>(i & 1), {i * 0x1234567, 3, ~uint64_t{0}, 0, 15});
   w.finish();
   CHECK(w.good == 20);
 }
@@ -238,19 +281,32 @@ TEST_CASE("mr_table agrees with 128-bit arithmetic at all borders") {
   auto random = rng("borders");
   auto top = [&]() -> uint64_t {
     switch (random.below(6)) {
-      case 0: return 0 - random.below(0x3000);               // up to 2^64
-      case 1: return random.below(0x3000);
-      case 2: return kGpuBase[random.below(3)] + random.below(0x2000) - 0x1000;
-      case 3: return kGpuLimit[random.below(3)] - random.below(0x2000);
-      case 4: return kDevBase + random.below(2 * kDevBytes) - kDevBytes / 2;
-      default: return random.u64();
+      case 0:
+        return 0 - random.below(0x3000);  // up to 2^64
+      case 1:
+        return random.below(0x3000);
+      case 2:
+        return kGpuBase[random.below(3)] + random.below(0x2000) - 0x1000;
+      case 3:
+        return kGpuLimit[random.below(3)] - random.below(0x2000);
+      case 4:
+        return kDevBase + random.below(2 * kDevBytes) - kDevBytes / 2;
+      default:
+        return random.u64();
     }
   };
   for (int round = 0; round < 60; ++round) {
     w.gdr = random.chance(0.7);
     w.bench->gdr_en_i = w.gdr;
     for (uint32_t i = 0; i < 12; ++i) {
-      Region m{random.chance(0.95), static_cast<uint8_t>(random.u64()), 0xF, random.chance(0.3), static_cast<uint16_t>(random.below(2)), top(), 0, top()};
+      Region m{random.chance(0.95),
+               static_cast<uint8_t>(random.u64()),
+               0xF,
+               random.chance(0.3),
+               static_cast<uint16_t>(random.below(2)),
+               top(),
+               0,
+               top()};
       const uint64_t lengths[] = {1, 4096, 0x1234, 0, ~uint64_t{0}, uint64_t{1} << 32, 0 - m.va};
       m.length = lengths[random.below(7)];
       w.set(static_cast<uint32_t>(random.below(55)), m);  // some out of range: ignored
@@ -264,7 +320,9 @@ TEST_CASE("mr_table agrees with 128-bit arithmetic at all borders") {
       const uint64_t lens[] = {1, 2, 64, 4096, 0xFFFF'FFFF, 0x1234, random.below(5000)};
       r.len = static_cast<uint32_t>(lens[random.below(7)]);
       const uint64_t begin = m.zero_based ? 0 : m.va;
-      const uint64_t at[] = {begin, begin + m.length - r.len, begin + m.length, begin - 1, random.u64(), begin + random.below(4096), 0 - uint64_t{r.len}};
+      const uint64_t at[] = {
+          begin,        begin + m.length - r.len,   begin + m.length,   begin - 1,
+          random.u64(), begin + random.below(4096), 0 - uint64_t{r.len}};
       r.va = at[random.below(7)] + random.below(3) - 1;
       w.request(static_cast<int>(random.below(2)), r);
     }
@@ -274,7 +332,9 @@ TEST_CASE("mr_table agrees with 128-bit arithmetic at all borders") {
   CHECK(w.want_refused > 15);
 }
 
-TEST_CASE("mr_table: a write is seen by every lookup after it, by none in its own cycle, and reads back") {
+TEST_CASE(
+    "mr_table: a write is seen by every lookup after it, by none in its own cycle, and reads "
+    "back") {
   World w;
   w.init();
   auto& t = w.bench.top();
