@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/node/node.hpp"
+
+namespace rnic::sim {
+
+Node::Node(const NodeConfig& config) : config_(config), iommu_(config.iommu) {
+  dma_ = std::make_unique<mem::DmaAllocator>(memory_, iommu_, config_.dma);
+  fabric_ = std::make_unique<pcie::Fabric>(config_.pcie, memory_, iommu_);
+  for (const auto& gpu : config_.gpus) gpus_.push_back(std::make_unique<gpu::Gpu>(*fabric_, gpu));
+  nic_ = make_nic(config_.nic);
+  axi::DmaAgentConfig dma_pins = config_.dma_pins;
+  axi::BarAgentConfig bar_pins = config_.bar_pins;
+  dma_pins.data_w = bar_pins.data_w = nic_->info().data_w;
+  port_ = std::make_unique<axi::NicPort>(*fabric_, dma_pins, bar_pins);
+  nic_->attach(*port_, *fabric_, nullptr, nullptr);
+  next_core_ = config_.core_phase_ps + nic_->info().core_ps;
+  next_mac_ = config_.mac_phase_ps + nic_->info().mac_ps;
+}
+
+void Node::plug(wire::Link& link, int end) {
+  tx_ = &link.tx(end);
+  rx_ = &link.rx(end);
+  nic_->attach(*port_, *fabric_, tx_, rx_);
+}
+
+void Node::run_until(TimePs until) {
+  for (;;) {
+    const TimePs next = next_edge_ps();
+    if (next > until) break;
+    unsigned edges = 0;
+    if (next_core_ == next) {
+      edges |= kCoreEdge;
+      next_core_ += nic_->info().core_ps;
+    }
+    if (next_mac_ == next) {
+      edges |= kMacEdge;
+      next_mac_ += nic_->info().mac_ps;
+    }
+    nic_->step(next, edges);
+  }
+  if (until > now_) now_ = until;
+}
+
+}  // namespace rnic::sim
