@@ -8,9 +8,13 @@ set -euo pipefail
 rnic_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 rnic_caller=$(pwd)
 rnic_name=$(basename "$0")
+rnic_script=$(cd "$(dirname "$0")" && pwd)/$rnic_name
 rnic_build=${RNIC_BUILD_DIR:-$rnic_root/build}
 case "$rnic_build" in /*) ;; *) rnic_build=$rnic_caller/$rnic_build ;; esac
 cd "$rnic_root"
+
+# The comment at the head of the calling script.
+usage() { awk 'NR > 3 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$rnic_script"; }
 
 say() { echo "$rnic_name: $*"; }
 

@@ -96,7 +96,7 @@ endfunction()
 
 # rnic_add_parts(<glob of CMakeLists.txt> [EXCEPT <folder>...] [FILTER "<names>"])
 function(rnic_add_parts pattern)
-  cmake_parse_arguments(A "" "FILTER" "EXCEPT" ${ARGN})
+  cmake_parse_arguments(A "" "" "EXCEPT;FILTER" ${ARGN})
   file(GLOB files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${pattern})
   list(SORT files)
   foreach(file IN LISTS files)

@@ -10,8 +10,43 @@
 # the ctest entries unit.<block> (label unit) and, when a source has a [.soak] test, soak.<block>
 # (label soak). Without MODEL it is a plain C++ test. tests/support/README.md shows how to write
 # one. Tests find data through RNIC_SOURCE_DIR (a C++ macro: the repository's root).
+#
+# rnic_proof(<block> TOP <module> [NAME <name>] [SOURCES <files>...] [PARAMS N=V...] [DEFINES N=V...]
+#            [DEPTH <cycles>] [INDUCTION <steps>] [COVER <cycles>])
+#
+# adds the ctest entry proof.<block>.<name> (label proof): scripts/prove.py on the module or on a proof
+# bench of its own.
 
 add_custom_target(tests)
+
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+function(rnic_proof block)
+  cmake_parse_arguments(A "" "TOP;NAME;DEPTH;INDUCTION;COVER" "SOURCES;PARAMS;DEFINES" ${ARGN})
+  if(NOT A_NAME)
+    set(A_NAME ${A_TOP})
+  endif()
+  set(args ${A_TOP} --work ${PROJECT_BINARY_DIR}/proofs)
+  foreach(source IN LISTS A_SOURCES)
+    get_filename_component(source ${source} ABSOLUTE)
+    list(APPEND args --source ${source})
+  endforeach()
+  foreach(param IN LISTS A_PARAMS)
+    list(APPEND args --param ${param})
+  endforeach()
+  foreach(define IN LISTS A_DEFINES)
+    list(APPEND args --define ${define})
+  endforeach()
+  foreach(number DEPTH INDUCTION COVER)
+    if(A_${number})
+      string(TOLOWER ${number} option)
+      list(APPEND args --${option} ${A_${number}})
+    endif()
+  endforeach()
+  add_test(NAME proof.${block}.${A_NAME}
+           COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/prove.py ${args})
+  set_tests_properties(proof.${block}.${A_NAME} PROPERTIES LABELS "proof;${block}" TIMEOUT 600)
+endfunction()
 
 function(rnic_unit_test block)
   set(models)
