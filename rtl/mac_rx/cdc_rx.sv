@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Carries received frames from the MAC's clock to the core's. The wire cannot wait: what does not fit is dropped as a
-// whole frame and counted, never torn.
+// Carries received frames from the MAC's clock to the core's. The wire cannot wait: what does not
+// fit is dropped as a whole frame and counted, never torn.
 //
-// One beat per cycle in; one beat per core cycle out, no ready on either side (rx_parser takes everything). Latency as
-// cdc_fifo with OUT_REG 1. A frame that finds no room at its start leaves nothing; one that runs out of room later is
-// ended by a beat with out_last and out_ovf, for which one place is always kept free, and the rest of it is discarded.
-// Reset together with mac_rx, which gives only whole frames after it.
+// One beat per cycle in; one beat per core cycle out, no ready on either side (rx_parser takes
+// everything). Latency as cdc_fifo with OUT_REG 1. A frame that finds no room at its start leaves
+// nothing; one that runs out of room later is ended by a beat with out_last and out_ovf, for which
+// one place is always kept free, and the rest of it is discarded. Reset together with mac_rx, which
+// gives only whole frames after it.
 `include "rnic_assert.svh"
 
 module cdc_rx #(
@@ -29,10 +30,11 @@ module cdc_rx #(
   output logic [7:0]        out_cnt,
   output logic              out_last,
   output logic              out_err,
-  output logic              out_ovf,        // with out_last: the frame was cut here; already counted
+  output logic              out_ovf,  // with out_last: the frame was cut here; already counted
 
   output logic              cnt_rx_cdc_drops_o,
-  input  logic              cnt_rx_cdc_drops_hold_i  // 1: keep the next pulse back (so that it can share a counter)
+  // 1: keep the next pulse back (so that it can share a counter)
+  input  logic              cnt_rx_cdc_drops_hold_i
 );
   localparam int unsigned W = DATA_W + 11;
   localparam int unsigned LW = $clog2(DEPTH + 1);
@@ -49,7 +51,8 @@ module cdc_rx #(
   assign fits = in_last ? fifo_ready : level < LW'(DEPTH - 1);
   assign cut = in_valid && !lose_q && !fits;
   assign write = in_valid && !lose_q && (fits || begun_q);
-  assign fifo_in = cut ? {1'b1, 1'b0, 1'b1, 8'd1, in_data} : {1'b0, in_err, in_last, in_cnt, in_data};
+  assign fifo_in = cut ? {1'b1, 1'b0, 1'b1, 8'd1, in_data} :
+                         {1'b0, in_err, in_last, in_cnt, in_data};
 
   // Lost frames, counted in Gray code so that any number of them crosses exactly.
   logic [15:0] lost_q, lost_next, lost_gray_q;

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Receive side of the MAC, on its clock: takes frames from the wire's pins and, with GEN_FCS, checks and strips the FCS.
+// Receive side of the MAC, on its clock: takes frames from the wire's pins and, with GEN_FCS,
+// checks and strips the FCS.
 //
-// One beat every cycle, never stalls. GEN_FCS 0: latency 1. GEN_FCS 1: a beat leaves 3 cycles after the beat that follows
-// it in its frame has come, the last one 4 cycles after itself (3 when it only held FCS bytes and its predecessor
-// becomes the last). Order is kept, nothing is dropped here: a bad FCS becomes out_err on the last beat. A frame that is
-// under way when reset ends is discarded to its end.
+// One beat every cycle, never stalls. GEN_FCS 0: latency 1. GEN_FCS 1: a beat leaves 3 cycles after
+// the beat that follows it in its frame has come, the last one 4 cycles after itself (3 when it
+// only held FCS bytes and its predecessor becomes the last). Order is kept, nothing is dropped
+// here: a bad FCS becomes out_err on the last beat. A frame that is under way when reset ends is
+// discarded to its end.
 `include "rnic_assert.svh"
 
 module mac_rx #(
   parameter int unsigned DATA_W = 512,
-  parameter int unsigned GEN_FCS = 0   // 1: frames carry their FCS; 0: the MAC in front has checked and removed it
+  // 1: frames carry their FCS; 0: the MAC in front has checked and removed it
+  parameter int unsigned GEN_FCS = 0
 ) (
   input  logic              clk_i,     // mac_clk
   input  logic              rst_i,
@@ -29,7 +32,8 @@ module mac_rx #(
 );
   localparam int unsigned B = DATA_W / 8;
 
-  // Where the wire is in a frame is known through reset, so that reset in mid-frame does not make a frame of its rest.
+  // Where the wire is in a frame is known through reset, so that reset in mid-frame does not make a
+  // frame of its rest.
   logic inside_q = 1'b0;
   logic skip_q;
   logic valid;
@@ -52,19 +56,21 @@ module mac_rx #(
         out_valid <= valid && !rst_i;
       end
     end else begin : gen_fcs
-      // The newest beat waits until it is known whether it ends the frame: data in a small memory, the rest in held_q.
+      // The newest beat waits until it is known whether it ends the frame: data in a small memory,
+      // the rest in held_q.
       logic [DATA_W-1:0] mem [8];
       logic [2:0]        wr_q, held_at_q;
       logic              held_q, held_last_q, held_err_q;
       logic [7:0]        held_cnt_q;
       logic              first_q;                    // the next beat begins a frame
-      logic              merge;                      // this beat is FCS only: the one before it is the last
+      logic              merge;  // this beat is FCS only: the one before it is the last
       logic              emit;
       logic [7:0]        kept;
 
       assign merge = valid && mac_rx_last && mac_rx_cnt <= 8'd4 && held_q && !held_last_q;
       assign emit = held_q && (held_last_q || valid);
-      assign kept = (mac_rx_cnt > 8'd4) ? mac_rx_cnt - 8'd4 : 8'd1;  // a frame of FCS bytes only keeps one, and is bad
+      // a frame of FCS bytes only keeps one, and is bad
+      assign kept = (mac_rx_cnt > 8'd4) ? mac_rx_cnt - 8'd4 : 8'd1;
 
       // Two cycles later the beat is read, in the third it leaves.
       logic       d1_q, d1_last_q, d1_err_q, d1_merged_q;
@@ -121,8 +127,8 @@ module mac_rx #(
         end
       end
 
-      // FCS verdict: 3 cycles after the frame's last beat came in. A merged last beat leaves in that cycle, any other
-      // last beat one cycle later.
+      // FCS verdict: 3 cycles after the frame's last beat came in. A merged last beat leaves in
+      // that cycle, any other last beat one cycle later.
       logic              crc_valid, fcs_now, fcs_q;
       logic [31:0]       crc_reg;
       logic [7:0]        crc_zeros;

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stores whole frames until their verdict, gives RoCEv2 packets on in order, moves raw frames to a small store of their
-// own, forgets the rest. The only place where good frames are dropped: as a whole, counted, when there is no room.
+// Stores whole frames until their verdict, gives RoCEv2 packets on in order, moves raw frames to a
+// small store of their own, forgets the rest. The only place where good frames are dropped: as a
+// whole, counted, when there is no room.
 //
-// Takes one beat every cycle, never stalls. From a verdict in cycle v: pk_valid in v + 1, first row_valid in v + 1 when
-// nothing is queued in front. One row per cycle out; a packet without payload and a frame that is given up take one
-// cycle, none when nothing is queued in front. Only rows that hold payload are read. Order of packets is kept; raw
-// frames keep theirs.
+// Takes one beat every cycle, never stalls. From a verdict in cycle v: pk_valid in v + 1, first
+// row_valid in v + 1 when nothing is queued in front. One row per cycle out; a packet without
+// payload and a frame that is given up take one cycle, none when nothing is queued in front. Only
+// rows that hold payload are read. Order of packets is kept; raw frames keep theirs.
 `include "rnic_assert.svh"
 
 module rx_buffer #(
   parameter int unsigned DATA_W = 512,
   parameter int unsigned RX_BUF_BYTES = 131072,  // power of two
   parameter int unsigned RAW_BUF_BYTES = 16384,  // store of raw frames
-  parameter int unsigned N_META = 512            // RoCEv2 packets, and frames in all, that wait to be read
+  parameter int unsigned N_META = 512  // RoCEv2 packets, and frames in all, that wait to be read
 ) (
   input  logic               clk_i,
   input  logic               rst_i,
@@ -25,7 +26,7 @@ module rx_buffer #(
   input  logic [DATA_W-1:0]  bt_data,
   input  logic [7:0]         bt_cnt,
   input  logic               bt_last,
-  input  logic               vd_valid,           // in frame order, at least one cycle after the last beat
+  input  logic               vd_valid,  // in frame order, at least one cycle after the last beat
   input  logic [1:0]         vd_kind,            // 0 drop, 1 RoCEv2, 2 raw
   input  rnic_pkg::rx_meta_t vd_meta,
 
@@ -97,8 +98,9 @@ module rx_buffer #(
   localparam int unsigned DW = 1 + 3 * PW + 8 + 7 + 13;
 
   // ---------------------------------------------------------------- write side
-  logic [PW-1:0] wr_q, free_q, commit_q;                     // next row; oldest row in use; row after the last committed
-  logic [PW-1:0] start_q;                                    // first row of the frame that is arriving
+  // next row; oldest row in use; row after the last committed
+  logic [PW-1:0] wr_q, free_q, commit_q;
+  logic [PW-1:0] start_q;  // first row of the frame that is arriving
   logic          busy_q;                                     // a frame is arriving ...
   logic          ovf_q;                                      // ... and is lost
   logic [PW-1:0] used, limit;
@@ -110,7 +112,8 @@ module rx_buffer #(
 
   assign used = wr_q - free_q;
   // Rows that may be used; rounded down.
-  assign limit = (32'(cfg_reserve_i) >= RX_BUF_BYTES) ? '0 : PW'((RX_BUF_BYTES - 32'(cfg_reserve_i)) >> LB);
+  assign limit = (32'(cfg_reserve_i) >= RX_BUF_BYTES) ? '0 :
+                 PW'((RX_BUF_BYTES - 32'(cfg_reserve_i)) >> LB);
   assign room = used < limit;
   assign wr_en = bt_valid && room && !(busy_q && ovf_q);
   assign start = busy_q ? start_q : wr_q;
@@ -154,9 +157,11 @@ module rx_buffer #(
       desc_new.rows = (vd_meta.payload_len == '0) ? '0 : PW'((32'(span) + B - 1) >> LB);
     end
   end
-  assign commit = vd_valid && (vd_kind == KIND_ROCE || vd_kind == KIND_RAW) && !waiting.ovf && desc_ready && meta_ready;
+  assign commit = vd_valid && (vd_kind == KIND_ROCE || vd_kind == KIND_RAW) && !waiting.ovf &&
+                  desc_ready && meta_ready;
   assign drop = vd_valid && !commit;
-  // Nothing behind it, not even in this cycle: its rows, and those of others that were dropped, can be taken back.
+  // Nothing behind it, not even in this cycle: its rows, and those of others that were dropped, can
+  // be taken back.
   assign newest = wait_level == 4'd1 && !busy_q && !bt_valid;
 
   stream_fifo #(.W(DW), .DEPTH(N_META), .OUT_REG(1)) u_desc (
@@ -257,7 +262,8 @@ module rx_buffer #(
       row_len <= desc.len;
     end
     if (slot) out_valid_q <= rd_en;
-    raw_free_q <= raw_free_q + RW'(raw_pop) - ((rd_en && desc.raw && first_row) ? RW'(desc.rows) : '0);
+    raw_free_q <= raw_free_q + RW'(raw_pop) -
+                  ((rd_en && desc.raw && first_row) ? RW'(desc.rows) : '0);
     cnt_rx_raw_frames_o <= rd_en && desc.raw && last_row;
     cnt_rx_raw_drops_o <= raw_give_up;
     if (rst_i) begin

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cuts the payload out of stored packets: no headers, pad or iCRC, first byte in lane 0. Header fields go out beside it,
-// never later than the payload's first beat.
+// Cuts the payload out of stored packets: no headers, pad or iCRC, first byte in lane 0. Header
+// fields go out beside it, never later than the payload's first beat.
 //
-// Header fields pass in the same cycle; payload comes one cycle after its row. A packet of n rows takes n cycles (one
-// more when its payload fills as many beats as it touches rows, n > 1, and a packet of one row follows at once). Order is
-// kept, nothing is dropped. row_ready depends on state, rxd_ready, row_first and row_last.
+// Header fields pass in the same cycle; payload comes one cycle after its row. A packet of n rows
+// takes n cycles (one more when its payload fills as many beats as it touches rows, n > 1, and a
+// packet of one row follows at once). Order is kept, nothing is dropped. row_ready depends on
+// state, rxd_ready, row_first and row_last.
 `include "rnic_assert.svh"
 
 module rx_depacketizer #(
@@ -50,7 +51,7 @@ module rx_depacketizer #(
   logic [DATA_W-1:0] prev_q;               // last row taken of a packet of several rows
   logic [5:0]        off_q;                // in steps of two bytes: headers have an even length
   logic [12:0]       rest_q;               // payload bytes that have not left
-  logic              tail_q;               // prev_q holds the packet's last bytes and nothing more comes
+  logic              tail_q;  // prev_q holds the packet's last bytes and nothing more comes
   logic              out_valid_q;
   logic              out_free;             // the output register can be loaded
   logic              single, store, join_rows;
@@ -92,12 +93,14 @@ module rx_depacketizer #(
     end
   end
 
-  // Payload is never valid before its header fields are: ahead_q packets have had theirs taken and still have payload to
-  // hand over. -1: the payload was taken first and the header fields still wait.
+  // Payload is never valid before its header fields are: ahead_q packets have had theirs taken and
+  // still have payload to hand over. -1: the payload was taken first and the header fields still
+  // wait.
   logic signed [15:0] ahead_q;
   logic               meta_fire, data_done;
   assign meta_fire = rxm_valid && rxm_ready && rxm.payload_len != '0;
-  assign rxd_valid = out_valid_q && (ahead_q > 0 || (ahead_q == 0 && rxm_valid && rxm.payload_len != '0));
+  assign rxd_valid = out_valid_q &&
+                     (ahead_q > 0 || (ahead_q == 0 && rxm_valid && rxm.payload_len != '0));
   assign data_done = rxd_valid && rxd_ready && rxd_last;
   always_ff @(posedge clk_i) begin
     if (meta_fire != data_done) ahead_q <= meta_fire ? ahead_q + 16'sd1 : ahead_q - 16'sd1;

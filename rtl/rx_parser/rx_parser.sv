@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads every frame's headers beside the beats, checks its iCRC, and says at its end what it is: a good RoCEv2 packet
-// (with all its header fields), a raw frame for somebody else, or nothing to keep.
+// Reads every frame's headers beside the beats, checks its iCRC, and says at its end what it is: a
+// good RoCEv2 packet (with all its header fields), a raw frame for somebody else, or nothing to
+// keep.
 //
-// One beat every cycle, never stalls: there is no ready in or out. Beats pass to bt_* in the same cycle. vd_valid comes
-// exactly 4 cycles after the cycle of the frame's last beat, for every frame, in frame order. Frames may be one beat
-// long and back to back. Dropped: see the table of verdicts in README.md; each drop pulses exactly one counter.
+// One beat every cycle, never stalls: there is no ready in or out. Beats pass to bt_* in the same
+// cycle. vd_valid comes exactly 4 cycles after the cycle of the frame's last beat, for every frame,
+// in frame order. Frames may be one beat long and back to back. Dropped: see the table of verdicts
+// in README.md; each drop pulses exactly one counter.
 `include "rnic_assert.svh"
 
 module rx_parser #(
@@ -23,7 +25,7 @@ module rx_parser #(
   input  logic [7:0]           in_cnt,             // 1..B; B unless in_last
   input  logic                 in_last,
   input  logic                 in_err,             // with in_last: MAC error or bad FCS
-  input  logic                 in_ovf,             // with in_last: cut by cdc_rx, which has counted it
+  input  logic                 in_ovf,  // with in_last: cut by cdc_rx, which has counted it
 
   // The same beats, to rx_buffer.
   output logic                 bt_valid,
@@ -35,7 +37,8 @@ module rx_parser #(
   output logic [1:0]           vd_kind,            // 0 drop, 1 RoCEv2, 2 raw
   output rnic_pkg::rx_meta_t   vd_meta,            // with vd_kind 1
 
-  // BTH of a frame that looks like RoCEv2 has arrived (iCRC not known yet): a hint to fetch the QP's context.
+  // BTH of a frame that looks like RoCEv2 has arrived (iCRC not known yet): a hint to fetch the
+  // QP's context.
   output logic                 early_valid_o,
   output logic [23:0]          early_qpn_o,
 
@@ -52,9 +55,10 @@ module rx_parser #(
   output logic                 trc_sampled_o
 );
   localparam int unsigned B = DATA_W / 8;
-  localparam int unsigned HB = 1024 / DATA_W;                     // beats that can hold header bytes (128 bytes)
+  localparam int unsigned HB = 1024 / DATA_W;  // beats that can hold header bytes (128 bytes)
   localparam int unsigned KW = (HB > 1) ? $clog2(HB) : 1;
-  localparam int unsigned LOFF = (B == 16) ? 16 : 0;              // first byte of the beat that holds the IP length
+  // first byte of the beat that holds the IP length
+  localparam int unsigned LOFF = (B == 16) ? 16 : 0;
   localparam logic [1:0] KIND_DROP = 2'd0;
   localparam logic [1:0] KIND_ROCE = 2'd1;
   localparam logic [1:0] KIND_RAW = 2'd2;
@@ -107,7 +111,7 @@ module rx_parser #(
   logic           vlan, vlan_q, v6, v6_q, ip, ip_q;
   logic           has_len;               // it holds the IP length
   logic [15:0]    len_word;
-  logic [18:0]    left_first;            // bytes from the start of this beat to the end of the iCRC, signed
+  logic [18:0]    left_first;  // bytes from the start of this beat to the end of the iCRC, signed
   logic [18:0]    left, left_q;
   logic           done_q;                // the iCRC's end has been passed
   logic           crc_end;
@@ -119,7 +123,7 @@ module rx_parser #(
 
   generate
     if (B == 16) begin : gen_l3_narrow
-      logic [15:0] tag_type;             // EtherType behind a VLAN tag: first bytes of the second beat
+      logic [15:0] tag_type;  // EtherType behind a VLAN tag: first bytes of the second beat
       logic        second;
       assign second = (beat_q == KW'(1)) && !past_q;
       assign tag_type = in_data[15:0];
@@ -148,7 +152,8 @@ module rx_parser #(
       default: len_word = in_data[8*(22-LOFF) +: 16];
     endcase
     left_first = 19'(be16(len_word)) + (vlan ? 19'd18 : 19'd14) + (v6 ? 19'd40 : 19'd0) - 19'(LOFF);
-    // A frame that is not IP has no iCRC; one whose IP length ends in front of here is refused for its length later.
+    // A frame that is not IP has no iCRC; one whose IP length ends in front of here is refused for
+    // its length later.
     if (has_len) left = ip ? left_first : 19'h3FFFF;
     else left = (first || !ip_q) ? 19'h3FFFF : left_q;
     crc_end = in_last || $signed(left) <= $signed(19'(B));
@@ -157,8 +162,9 @@ module rx_parser #(
     else if ($signed(left) < $signed(19'(in_cnt))) crc_cnt = left[7:0];
   end
 
-  // ---------------------------------------------------------------- stage 1: header bytes; beat with the iCRC's masks
-  // The first 128 bytes; what the frame did not bring is old. The source MAC and what follows byte 105 is not used.
+  // --------------------------------------------- stage 1: header bytes; beat with the iCRC's masks
+  // The first 128 bytes; what the frame did not bring is old. The source MAC and what follows byte
+  // 105 is not used.
   /* verilator lint_off UNUSEDSIGNAL */
   logic [1023:0]     hdr_q;
   /* verilator lint_on UNUSEDSIGNAL */
@@ -190,10 +196,14 @@ module rx_parser #(
         if (!past_q && beat_q == KW'(k)) begin
           hdr_q[k*DATA_W +: DATA_W] <= in_data;
           case ({vlan, v6})
-            2'b00: s1_data_q <= (in_data | ONES_V4_14[k*DATA_W +: DATA_W]) & ~ZERO_14[k*DATA_W +: DATA_W];
-            2'b01: s1_data_q <= (in_data | ONES_V6_14[k*DATA_W +: DATA_W]) & ~ZERO_14[k*DATA_W +: DATA_W];
-            2'b10: s1_data_q <= (in_data | ONES_V4_18[k*DATA_W +: DATA_W]) & ~ZERO_18[k*DATA_W +: DATA_W];
-            default: s1_data_q <= (in_data | ONES_V6_18[k*DATA_W +: DATA_W]) & ~ZERO_18[k*DATA_W +: DATA_W];
+            2'b00: s1_data_q <= (in_data | ONES_V4_14[k*DATA_W +: DATA_W]) &
+                                ~ZERO_14[k*DATA_W +: DATA_W];
+            2'b01: s1_data_q <= (in_data | ONES_V6_14[k*DATA_W +: DATA_W]) &
+                                ~ZERO_14[k*DATA_W +: DATA_W];
+            2'b10: s1_data_q <= (in_data | ONES_V4_18[k*DATA_W +: DATA_W]) &
+                                ~ZERO_18[k*DATA_W +: DATA_W];
+            default: s1_data_q <= (in_data | ONES_V6_18[k*DATA_W +: DATA_W]) &
+                                  ~ZERO_18[k*DATA_W +: DATA_W];
           endcase
         end
       end
@@ -248,13 +258,15 @@ module rx_parser #(
     .cnt_i(s1_crc_cnt_q),
     .first_i(s1_crc_first_q),
     .last_i(s1_crc_last_q),
-    .init_i(vlan_q ? crc32_pkg::ICRC_INIT_SKIP[18*32 +: 32] : crc32_pkg::ICRC_INIT_SKIP[14*32 +: 32]),
+    .init_i(vlan_q ? crc32_pkg::ICRC_INIT_SKIP[18*32 +: 32] :
+                     crc32_pkg::ICRC_INIT_SKIP[14*32 +: 32]),
     .crc_valid_o(crc_valid),
     .crc_reg_o(crc_reg),
     .crc_zeros_o(crc_zeros)
   );
   assign icrc_now = crc_reg == crc32_pkg::RESIDUE_ZEROS[32'(crc_zeros)*32 +: 32];
-  // The end of the iCRC may lie before the last beat: then its result came earlier, and no later frame's is here yet.
+  // The end of the iCRC may lie before the last beat: then its result came earlier, and no later
+  // frame's is here yet.
   assign icrc_ok = crc_valid ? icrc_now : icrc_ok_q;
   always_ff @(posedge clk_i) if (crc_valid) icrc_ok_q <= icrc_now;
 
@@ -306,7 +318,9 @@ module rx_parser #(
     early_valid_o <= early;
     if (s1_valid_q && s1_first_q) age_q <= 8'd1;
     else if (age_q != '1) age_q <= age_q + 8'd1;
-    if (early) trc_o <= {rnic_pkg::TRC_RX_FIRST, be24(e_qpn), 24'd0, s1_first_q ? 8'd2 : age_q + 8'd2};
+    if (early) begin
+      trc_o <= {rnic_pkg::TRC_RX_FIRST, be24(e_qpn), 24'd0, s1_first_q ? 8'd2 : age_q + 8'd2};
+    end
     if (rst_i) begin
       early_valid_o <= 1'b0;
       age_q <= '0;
@@ -315,7 +329,7 @@ module rx_parser #(
   assign trc_valid_o = early_valid_o;
   assign trc_sampled_o = 1'b0;
 
-  // ---------------------------------------------------------------- stage 2: headers at fixed places
+  // -------------------------------------------------------------- stage 2: headers at fixed places
   logic              s2_valid_q, s2_err_q, s2_ovf_q, s2_vlan_q, s2_v6_q, s2_l2ok_q, s2_station_q;
   logic [16:0]       s2_flen_q;
   logic [8*40-1:0]   s2_l3_q;
@@ -405,7 +419,8 @@ module rx_parser #(
       m2.sport = be16(s2_l4_q[15:0]);
       m2.hdr_len = l4_at + 7'd20 + 7'(ext_len);
       if (s2_v6_q) begin
-        m2.ecn = s2_l3_q[8*1 + 4 +: 2];    // traffic class: low nibble of byte 0, high nibble of byte 1
+        // traffic class: low nibble of byte 0, high nibble of byte 1
+        m2.ecn = s2_l3_q[8*1 + 4 +: 2];
         m2.dscp = {s2_l3_q[3:0], s2_l3_q[8*1 + 6 +: 2]};
         m2.ttl = s2_l3_q[8*7 +: 8];
         m2.sip = {be64(s2_l3_q[8*8 +: 64]), be64(s2_l3_q[8*16 +: 64])};
@@ -424,7 +439,8 @@ module rx_parser #(
     for (int unsigned i = 0; i < 10; i++) sum2 = sum2 + 20'(s2_l3_q[16*i +: 16]);
 
     // Is it addressed to RoCEv2 at all? The IPv4 header checksum is judged one stage later.
-    id_ok = s2_l2ok_q && s2_flen_q >= 17'(l4_at) + 17'd8 && s2_l4_q[8*2 +: 16] == be16(roce_pkg::UDP_PORT);
+    id_ok = s2_l2ok_q && s2_flen_q >= 17'(l4_at) + 17'd8 &&
+            s2_l4_q[8*2 +: 16] == be16(roce_pkg::UDP_PORT);
     if (s2_v6_q) id_ok = id_ok && s2_l3_q[7:4] == 4'd6 && s2_l3_q[8*6 +: 8] == 8'd17;
     else id_ok = id_ok && s2_l3_q[7:0] == 8'h45 && (be16(s2_l3_q[8*6 +: 16]) & 16'h3FFF) == 16'd0 &&
                  s2_l3_q[8*9 +: 8] == 8'd17;
@@ -467,12 +483,13 @@ module rx_parser #(
     cut = 17'(s3_l4_at_q) + 17'(s3_udp_len_q) > s3_flen_q;
     body = 17'(s3_udp_len_q) - 17'd24 - 17'(s3_ext_len_q);
     payload = body - 17'(s3_meta_q.pad);
-    body_bad = $signed(payload) < 0 || $signed(payload) > 17'sd4096 || body[1:0] != 2'd0 || !s3_tver_ok_q;
+    body_bad = $signed(payload) < 0 || $signed(payload) > 17'sd4096 || body[1:0] != 2'd0 ||
+               !s3_tver_ok_q;
   end
 
   // ---------------------------------------------------------------- stage 4: verdict
-  logic               s4_valid_q, s4_count_q, s4_bad_q, s4_runt_q, s4_header_q, s4_body_q, s4_roce_q, s4_raw_q;
-  logic               s4_filtered_q;
+  logic               s4_valid_q, s4_count_q, s4_bad_q, s4_runt_q, s4_header_q, s4_body_q;
+  logic               s4_roce_q, s4_raw_q, s4_filtered_q;
   logic [15:0]        s4_flen_q;
   rnic_pkg::rx_meta_t s4_meta_q;
   logic               mac_ok, whole, is_roce;

@@ -19,8 +19,10 @@ struct CdcBench {
   explicit CdcBench(uint64_t core_ps = 2000, uint64_t mac_ps = 1600)
       : bench(core_ps),
         mac(bench.add_clock("mac", top().mac_clk_i, mac_ps, 300)),
-        driver(bench, mac, "in", {top().in_valid, top().in_data, top().in_cnt, top().in_last, &top().in_err}),
-        out(bench, {top().out_valid, top().out_data, top().out_cnt, top().out_last, &top().out_err, &top().out_ovf}) {
+        driver(bench, mac, "in",
+               {top().in_valid, top().in_data, top().in_cnt, top().in_last, &top().in_err}),
+        out(bench, {top().out_valid, top().out_data, top().out_cnt, top().out_last, &top().out_err,
+                    &top().out_ovf}) {
     top().cnt_rx_cdc_drops_hold_i = 0;
     bench.on_sample([this] {
       if (top().cnt_rx_cdc_drops_o != 0 && top().cnt_rx_cdc_drops_hold_i != 0) {
@@ -33,7 +35,8 @@ struct CdcBench {
   Top& top() { return bench.top(); }
   void reset() { bench.reset({&top().rst_i, &top().mac_rst_i}, 6); }
   void run() {
-    bench.wait("frames to be driven", [this] { return driver.idle(); }, 1000000);
+    bench.wait(
+        "frames to be driven", [this] { return driver.idle(); }, 1000000);
     bench.tick(200);
   }
   // Every frame came whole, or not at all, or cut and marked; and the lost ones are counted.
@@ -74,8 +77,10 @@ std::vector<WireFrame> random_frames(test::Rng& rng, size_t count, size_t low, s
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("frames that the core can take cross unchanged at any clock ratio", "", Vcdc_rx_128, Vcdc_rx_512) {
-  for (const auto& [core, mac] : {std::pair{2000, 1600}, {2000, 2500}, {1000, 3300}, {2000, 2000}}) {
+TEMPLATE_TEST_CASE("frames that the core can take cross unchanged at any clock ratio", "",
+                   Vcdc_rx_128, Vcdc_rx_512) {
+  for (const auto& [core, mac] :
+       {std::pair{2000, 1600}, {2000, 2500}, {1000, 3300}, {2000, 2000}}) {
     CdcBench<TestType> b(core, mac);
     auto rng = test::rng("frames");
     const auto sent = random_frames(rng, 200, 8, 400);
@@ -92,20 +97,23 @@ TEMPLATE_TEST_CASE("frames that the core can take cross unchanged at any clock r
   }
 }
 
-TEMPLATE_TEST_CASE("a flood of one-beat frames loses whole frames, each counted", "", Vcdc_rx_128, Vcdc_rx_512) {
+TEMPLATE_TEST_CASE("a flood of one-beat frames loses whole frames, each counted", "", Vcdc_rx_128,
+                   Vcdc_rx_512) {
   CdcBench<TestType> b;
   auto rng = test::rng("flood");
   const auto sent = random_frames(rng, 3000, 8, CdcBench<TestType>::kBeat);
   for (const auto& f : sent) b.driver.push(f);
   b.run();
   b.check(sent);
-  for (const auto& f : b.out.frames()) REQUIRE_FALSE(f.ovf);  // one beat either fits or leaves nothing
+  for (const auto& f : b.out.frames())
+    REQUIRE_FALSE(f.ovf);  // one beat either fits or leaves nothing
   // The core takes 500 of 625.
   CHECK(b.received > sent.size() * 78 / 100);
   CHECK(b.drops > sent.size() * 15 / 100);
 }
 
-TEMPLATE_TEST_CASE("a flood of frames of all sizes tears none unmarked", "", Vcdc_rx_128, Vcdc_rx_512) {
+TEMPLATE_TEST_CASE("a flood of frames of all sizes tears none unmarked", "", Vcdc_rx_128,
+                   Vcdc_rx_512) {
   CdcBench<TestType> b(4000, 1600);
   auto rng = test::rng("flood");
   const auto sent = random_frames(rng, 1500, 8, 500);
@@ -130,10 +138,12 @@ TEMPLATE_TEST_CASE("a flood of frames of all sizes tears none unmarked", "", Vcd
   CHECK(b.drops == 0);
 }
 
-TEMPLATE_TEST_CASE("a beat is out at most four core cycles after its MAC edge", "", Vcdc_rx_128, Vcdc_rx_512) {
+TEMPLATE_TEST_CASE("a beat is out at most four core cycles after its MAC edge", "", Vcdc_rx_128,
+                   Vcdc_rx_512) {
   CdcBench<TestType> b;
   auto rng = test::rng("latency");
-  uint64_t taken = 0;  // time of the edge that took the beat in, and of the one before which it was out
+  uint64_t taken =
+      0;  // time of the edge that took the beat in, and of the one before which it was out
   uint64_t out = 0;
   b.bench.on_sample(b.mac, [&] {
     if (b.top().in_valid != 0) taken = b.bench.time_ps();
@@ -154,7 +164,8 @@ TEMPLATE_TEST_CASE("a beat is out at most four core cycles after its MAC edge", 
   CHECK(worst > 3 * 2000);
 }
 
-TEMPLATE_TEST_CASE("reset in mid-frame leaves nothing in the crossing", "", Vcdc_rx_128, Vcdc_rx_512) {
+TEMPLATE_TEST_CASE("reset in mid-frame leaves nothing in the crossing", "", Vcdc_rx_128,
+                   Vcdc_rx_512) {
   CdcBench<TestType> b;
   auto rng = test::rng("reset");
   for (int round = 0; round < 10; ++round) {

@@ -33,14 +33,17 @@ struct MacBench {
 
   MacBench()
       : bench(kMacPeriodPs),
-        driver(bench, "mac_rx", {top().mac_rx_valid, top().mac_rx_data, top().mac_rx_cnt, top().mac_rx_last,
-                                 &top().mac_rx_err}),
-        out(bench, {top().out_valid, top().out_data, top().out_cnt, top().out_last, &top().out_err}) {
+        driver(bench, "mac_rx",
+               {top().mac_rx_valid, top().mac_rx_data, top().mac_rx_cnt, top().mac_rx_last,
+                &top().mac_rx_err}),
+        out(bench,
+            {top().out_valid, top().out_data, top().out_cnt, top().out_last, &top().out_err}) {
     bench.reset();
   }
   Top& top() { return bench.top(); }
   void run() {
-    bench.wait("frames to be driven", [this] { return driver.idle(); }, 1000000);
+    bench.wait(
+        "frames to be driven", [this] { return driver.idle(); }, 1000000);
     bench.tick(8);
   }
 
@@ -134,7 +137,8 @@ TEMPLATE_TEST_CASE("a frame of nothing but FCS bytes becomes one bad byte", "", 
   CHECK_FALSE(b.out.frames()[4].err);
 }
 
-TEMPLATE_TEST_CASE("the rest of a frame that reset cut is not taken for a frame", "", PLAIN_WIDTHS, FCS_WIDTHS) {
+TEMPLATE_TEST_CASE("the rest of a frame that reset cut is not taken for a frame", "", PLAIN_WIDTHS,
+                   FCS_WIDTHS) {
   // The wire goes on through reset: pins are driven by hand.
   test::Bench<TestType> bench(kMacPeriodPs);
   TestType& t = bench.top();

@@ -42,14 +42,17 @@ struct BufferBench {
   // Verdicts `delay` cycles behind the last beat.
   explicit BufferBench(unsigned delay = 4)
       : driver(bench, "bt", {top().bt_valid, top().bt_data, top().bt_cnt, top().bt_last}),
-        pk(bench, "pk", top().pk_valid, top().pk_ready, [this] { return test::read_pin(top().pk_meta); }),
+        pk(bench, "pk", top().pk_valid, top().pk_ready,
+           [this] { return test::read_pin(top().pk_meta); }),
         row(bench, "row", top().row_valid, top().row_ready,
             [this] {
-              return Row{test::read_pin(top().row_data).bytes(), top().row_first != 0, top().row_last != 0,
-                         top().row_off, top().row_len};
+              return Row{test::read_pin(top().row_data).bytes(), top().row_first != 0,
+                         top().row_last != 0, top().row_off, top().row_len};
             }),
         raw(bench, "raw_rx", top().raw_rx_valid, top().raw_rx_ready,
-            [this] { return read_beat(top().raw_rx_data, top().raw_rx_cnt, top().raw_rx_last != 0); }),
+            [this] {
+              return read_beat(top().raw_rx_data, top().raw_rx_cnt, top().raw_rx_last != 0);
+            }),
         delay_(delay) {
     top().cfg_reserve_i = 0;
     bench.on_sample([this] {
@@ -91,25 +94,31 @@ struct BufferBench {
     for (const Job& j : jobs) push(j);
   }
   void drain() {
-    bench.wait("frames to be driven", [this] { return driver.idle(); }, 1000000);
+    bench.wait(
+        "frames to be driven", [this] { return driver.idle(); }, 1000000);
     uint64_t quiet = 0;
-    bench.wait("outputs to fall silent",
-               [&] {
-                 const bool busy = top().pk_valid || top().row_valid || top().raw_rx_valid || top().vd_valid;
-                 quiet = busy ? 0 : quiet + 1;
-                 return quiet > 20;
-               },
-               1000000);
+    bench.wait(
+        "outputs to fall silent",
+        [&] {
+          const bool busy =
+              top().pk_valid || top().row_valid || top().raw_rx_valid || top().vd_valid;
+          quiet = busy ? 0 : quiet + 1;
+          return quiet > 20;
+        },
+        1000000);
   }
 
-  // Everything that came out is whole, in order and what a good verdict was given for; nothing is lost uncounted.
+  // Everything that came out is whole, in order and what a good verdict was given for; nothing is
+  // lost uncounted.
   void check() {
     size_t next_row = 0;
     size_t next_job = 0;
     size_t roce = 0;
     for (const Bits& meta : pk.items()) {
       const auto id = static_cast<uint32_t>(kMeta.get(meta, "psn"));
-      while (next_job < jobs_.size() && !(jobs_[next_job].kind == Kind::kRoce && jobs_[next_job].id == id)) ++next_job;
+      while (next_job < jobs_.size() &&
+             !(jobs_[next_job].kind == Kind::kRoce && jobs_[next_job].id == id))
+        ++next_job;
       REQUIRE(next_job < jobs_.size());  // in order, each once
       const Job& j = jobs_[next_job++];
       ++roce;
@@ -185,7 +194,8 @@ Job make_job(test::Rng& rng, uint32_t id, Kind kind, size_t payload) {
   return j;
 }
 
-std::vector<Job> make_jobs(test::Rng& rng, size_t count, size_t max_payload, double bad, double raw) {
+std::vector<Job> make_jobs(test::Rng& rng, size_t count, size_t max_payload, double bad,
+                           double raw) {
   std::vector<Job> out;
   for (uint32_t i = 0; i < count; ++i) {
     const Kind kind = rng.chance(bad) ? Kind::kDrop : rng.chance(raw) ? Kind::kRaw : Kind::kRoce;
@@ -231,7 +241,8 @@ TEMPLATE_TEST_CASE("stalled outputs lose whole frames only, and count them", "",
     b.raw.set_stall({});
     const auto drops = b.drops;
     const auto raw_drops = b.raw_drops;
-    for (uint32_t i = 0; i < 40; ++i) b.push(make_job(rng, 100000 + i, i % 4 ? Kind::kRoce : Kind::kRaw, 100));
+    for (uint32_t i = 0; i < 40; ++i)
+      b.push(make_job(rng, 100000 + i, i % 4 ? Kind::kRoce : Kind::kRaw, 100));
     b.drain();
     b.check();
     CHECK(b.drops == drops);
@@ -244,7 +255,8 @@ TEMPLATE_TEST_CASE("nobody taking raw frames never holds up RoCEv2", "", WIDTHS)
   b.raw.set_stall(Stall::always());
   auto rng = test::rng("jobs");
   b.push(make_jobs(rng, 600, 300, 0.1, 0.5));
-  b.bench.wait("frames to be driven", [&] { return b.driver.idle(); }, 100000);
+  b.bench.wait(
+      "frames to be driven", [&] { return b.driver.idle(); }, 100000);
   b.bench.tick(40);
   size_t want = 0;
   for (const Job& j : b.jobs()) want += j.kind == Kind::kRoce;
@@ -260,7 +272,8 @@ TEMPLATE_TEST_CASE("a flood of bad frames takes no room from good ones", "", WID
   BufferBench<TestType> b;
   auto rng = test::rng("jobs");
   // Back to back, several times the size of the ring; good ones between them.
-  for (uint32_t i = 0; i < 2000; ++i) b.push(make_job(rng, i, i % 50 == 49 ? Kind::kRoce : Kind::kDrop, rng.below(200)));
+  for (uint32_t i = 0; i < 2000; ++i)
+    b.push(make_job(rng, i, i % 50 == 49 ? Kind::kRoce : Kind::kDrop, rng.below(200)));
   b.drain();
   b.check();
   CHECK(b.drops == 0);
@@ -292,7 +305,8 @@ TEMPLATE_TEST_CASE("the reserve stays free beside a frame", "", WIDTHS) {
   size_t level = 0;
   b.bench.on_sample([&] { level = std::max<size_t>(level, b.top().level_rows_o); });
   for (uint32_t i = 0; i < 200; ++i) b.push(make_job(rng, i, Kind::kRoce, 200));
-  b.bench.wait("frames to be driven", [&] { return b.driver.idle(); }, 100000);
+  b.bench.wait(
+      "frames to be driven", [&] { return b.driver.idle(); }, 100000);
   b.bench.tick(10);
   CHECK(level <= ring / 2 / kBeat - 1);
   CHECK(level > ring / 2 / kBeat - 20);
@@ -301,7 +315,8 @@ TEMPLATE_TEST_CASE("the reserve stays free beside a frame", "", WIDTHS) {
   b.check();
 }
 
-TEMPLATE_TEST_CASE("one-beat packets pass one per cycle, rows one cycle behind the verdict", "", WIDTHS) {
+TEMPLATE_TEST_CASE("one-beat packets pass one per cycle, rows one cycle behind the verdict", "",
+                   WIDTHS) {
   BufferBench<TestType> b;
   constexpr size_t kBeat = BufferBench<TestType>::kBeat;
   auto rng = test::rng("jobs");

@@ -28,7 +28,8 @@ module rx_chain #(
   output logic [7:0]         raw_rx_cnt,
   output logic               raw_rx_last,
   output logic [15:0]        level_rows_o,
-  output logic [9:0]         cnt_o  // buffer_drops, raw_frames, raw_drops, filtered, roce, header, icrc, runts, crc, frames
+  // buffer_drops, raw_frames, raw_drops, filtered, roce, header, icrc, runts, crc, frames
+  output logic [9:0]         cnt_o
 );
   logic               bt_valid, bt_last, vd_valid;
   logic [DATA_W-1:0]  bt_data;
@@ -51,13 +52,16 @@ module rx_chain #(
     .bt_valid, .bt_data, .bt_cnt, .bt_last,
     .vd_valid, .vd_kind, .vd_meta,
     .early_valid_o(unused_early), .early_qpn_o(unused_qpn),
-    .cnt_rx_frames_o(cnt_o[0]), .cnt_rx_bytes_amount_o(unused_bytes), .cnt_rx_crc_errors_o(cnt_o[1]),
+    .cnt_rx_frames_o(cnt_o[0]), .cnt_rx_bytes_amount_o(unused_bytes),
+    .cnt_rx_crc_errors_o(cnt_o[1]),
     .cnt_rx_runts_o(cnt_o[2]), .cnt_rx_icrc_errors_o(cnt_o[3]), .cnt_rx_header_errors_o(cnt_o[4]),
     .cnt_rx_roce_packets_o(cnt_o[5]), .cnt_rx_raw_filtered_o(cnt_o[6]),
     .trc_valid_o(unused_t0), .trc_o(unused_trc0), .trc_sampled_o(unused_s0)
   );
 
-  rx_buffer #(.DATA_W(DATA_W), .RX_BUF_BYTES(RX_BUF_BYTES), .RAW_BUF_BYTES(RAW_BUF_BYTES), .N_META(N_META)) u_buffer (
+  rx_buffer #(
+    .DATA_W(DATA_W), .RX_BUF_BYTES(RX_BUF_BYTES), .RAW_BUF_BYTES(RAW_BUF_BYTES), .N_META(N_META)
+  ) u_buffer (
     .clk_i, .rst_i,
     .cfg_reserve_i(16'd0),
     .bt_valid, .bt_data, .bt_cnt, .bt_last, .vd_valid, .vd_kind, .vd_meta,

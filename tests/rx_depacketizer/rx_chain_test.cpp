@@ -20,14 +20,17 @@ struct ChainBench {
   static constexpr size_t kBeat = sizeof(Data);
 
   ChainBench()
-      : driver(bench, "in", {top().in_valid, top().in_data, top().in_cnt, top().in_last, &top().in_err, &top().in_ovf}),
+      : driver(bench, "in",
+               {top().in_valid, top().in_data, top().in_cnt, top().in_last, &top().in_err,
+                &top().in_ovf}),
         out(bench, top()) {
     bench.reset();
   }
   Top& top() { return bench.top(); }
   void run(const std::vector<WireFrame>& frames) {
     for (const auto& f : frames) driver.push(f);
-    bench.wait("frames to be driven", [this] { return driver.idle(); }, 1000000);
+    bench.wait(
+        "frames to be driven", [this] { return driver.idle(); }, 1000000);
     bench.tick(8);
     out.drain(bench);
   }
@@ -96,7 +99,8 @@ TEMPLATE_TEST_CASE("random frames with slow outputs arrive whole or are counted"
   }
 }
 
-TEMPLATE_TEST_CASE("a flood of minimum frames to a slow consumer loses whole frames, counted", "", WIDTHS) {
+TEMPLATE_TEST_CASE("a flood of minimum frames to a slow consumer loses whole frames, counted", "",
+                   WIDTHS) {
   ChainBench<TestType> b;
   FrameMaker maker(test::rng("flood"));
   b.out.rxm.set_stall(Stall::random(0.8));
@@ -110,7 +114,8 @@ TEMPLATE_TEST_CASE("a flood of minimum frames to a slow consumer loses whole fra
   if (ChainBench<TestType>::kBeat >= 64) CHECK(b.out.count[kBufferDrops] > 100);
 }
 
-TEMPLATE_TEST_CASE("latency of a lone 64 B WRITE, last beat in to fields and payload out", "", WIDTHS) {
+TEMPLATE_TEST_CASE("latency of a lone 64 B WRITE, last beat in to fields and payload out", "",
+                   WIDTHS) {
   ChainBench<TestType> b;
   FrameMaker maker(test::rng("latency"));
   Bytes f;
@@ -141,7 +146,8 @@ TEMPLATE_TEST_CASE("4 KB packets back to back at line rate all arrive", "", WIDT
   ChainBench<TestType> b;
   FrameMaker maker(test::rng("long"));
   std::vector<WireFrame> sent;
-  for (int i = 0; i < 60; ++i) sent.push_back({maker.roce_frame(4096, static_cast<uint8_t>(i % 2 ? 0x07 : 0x06))});
+  for (int i = 0; i < 60; ++i)
+    sent.push_back({maker.roce_frame(4096, static_cast<uint8_t>(i % 2 ? 0x07 : 0x06))});
   b.run(sent);
   b.out.check(sent, true);
 }

@@ -16,7 +16,16 @@ namespace rnic::rx {
 
 // Bits of rx_chain's cnt_o.
 enum Counter : size_t {
-  kFrames, kCrcErrors, kRunts, kIcrcErrors, kHeaderErrors, kRocePackets, kFiltered, kRawDrops, kRawFrames, kBufferDrops,
+  kFrames,
+  kCrcErrors,
+  kRunts,
+  kIcrcErrors,
+  kHeaderErrors,
+  kRocePackets,
+  kFiltered,
+  kRawDrops,
+  kRawFrames,
+  kBufferDrops,
   kCounters
 };
 
@@ -31,14 +40,18 @@ struct Outputs {
     bench.on_sample([this, &top] {
       for (size_t i = 0; i < kCounters; ++i) count[i] += (top.cnt_o >> i) & 1;
     });
-    silent_ = [&top] { return !top.rxm_valid && !top.rxd_valid && !top.raw_rx_valid && top.level_rows_o == 0; };
+    silent_ = [&top] {
+      return !top.rxm_valid && !top.rxd_valid && !top.raw_rx_valid && top.level_rows_o == 0;
+    };
   }
   void drain(test::BenchBase& bench) {
     uint64_t quiet = 0;
-    bench.wait("outputs to fall silent", [&] { return (quiet = silent_() ? quiet + 1 : 0) > 40; }, 1000000);
+    bench.wait(
+        "outputs to fall silent", [&] { return (quiet = silent_() ? quiet + 1 : 0) > 40; },
+        1000000);
   }
-  // Whole packets and frames of `sent` in order. With exact, all of them; otherwise those missing are counted.
-  // `lost_before` frames never reached the parser.
+  // Whole packets and frames of `sent` in order. With exact, all of them; otherwise those missing
+  // are counted. `lost_before` frames never reached the parser.
   void check(const std::vector<WireFrame>& sent, bool exact, uint64_t lost_before = 0) {
     const auto payloads = join_beats(rxd.items());
     const auto raws = join_beats(raw.items());
@@ -77,8 +90,9 @@ struct Outputs {
     REQUIRE(m == rxm.size());
     REQUIRE(p == payloads.size());
     REQUIRE(r == raws.size());
-    const uint64_t wanted = want[kRocePackets] + sent.size() - want[kRocePackets] - want[kCrcErrors] - want[kRunts] -
-                            want[kIcrcErrors] - want[kHeaderErrors];
+    const uint64_t wanted = want[kRocePackets] + sent.size() - want[kRocePackets] -
+                            want[kCrcErrors] - want[kRunts] - want[kIcrcErrors] -
+                            want[kHeaderErrors];
     if (exact) {
       for (size_t i = 0; i <= kRocePackets; ++i) {
         INFO("counter " << i);
@@ -91,8 +105,9 @@ struct Outputs {
       REQUIRE(m + r + count[kBufferDrops] + count[kRawDrops] == wanted);
     } else {
       REQUIRE(count[kFrames] + lost_before == sent.size());
-      REQUIRE(m + r + count[kBufferDrops] + count[kRawDrops] + count[kCrcErrors] + count[kRunts] + count[kIcrcErrors] +
-                  count[kHeaderErrors] == count[kFrames]);
+      REQUIRE(m + r + count[kBufferDrops] + count[kRawDrops] + count[kCrcErrors] + count[kRunts] +
+                  count[kIcrcErrors] + count[kHeaderErrors] ==
+              count[kFrames]);
     }
     REQUIRE(count[kRawFrames] == r);
   }

@@ -29,7 +29,8 @@ struct DepacketizerBench {
   static constexpr size_t kBeat = sizeof(Data);
 
   DepacketizerBench()
-      : pk(bench, "pk", top().pk_valid, top().pk_ready, [this](const Bits& m) { test::write_pin(top().pk_meta, m); }),
+      : pk(bench, "pk", top().pk_valid, top().pk_ready,
+           [this](const Bits& m) { test::write_pin(top().pk_meta, m); }),
         row(bench, "row", top().row_valid, top().row_ready,
             [this](const Row& r) {
               test::write_pin(top().row_data, Bits::from_bytes(r.data));
@@ -38,7 +39,8 @@ struct DepacketizerBench {
               top().row_off = static_cast<uint8_t>(r.off);
               top().row_len = static_cast<uint16_t>(r.len);
             }),
-        rxm(bench, "rxm", top().rxm_valid, top().rxm_ready, [this] { return test::read_pin(top().rxm); }),
+        rxm(bench, "rxm", top().rxm_valid, top().rxm_ready,
+            [this] { return test::read_pin(top().rxm); }),
         rxd(bench, "rxd", top().rxd_valid, top().rxd_ready,
             [this] { return read_beat(top().rxd_data, top().rxd_cnt, top().rxd_last != 0); }) {
     // Payload never shows in front of its header fields.
@@ -48,7 +50,8 @@ struct DepacketizerBench {
         with_payload_ += kMeta.get(test::read_pin(top().rxm), "payload_len") != 0;
       }
       if (top().rxm_valid != 0 && top().rxm_ready != 0) ++rxm_taken_;
-      if (top().rxd_valid != 0 && done_ >= with_payload_) throw test::ProtocolError("payload in front of its header");
+      if (top().rxd_valid != 0 && done_ >= with_payload_)
+        throw test::ProtocolError("payload in front of its header");
       if (top().rxd_valid != 0 && top().rxd_ready != 0 && top().rxd_last != 0) ++done_;
     });
     bench.reset();
@@ -69,7 +72,8 @@ struct DepacketizerBench {
     std::copy(payload.begin(), payload.end(), all.begin() + static_cast<std::ptrdiff_t>(off));
     for (size_t i = 0; i < rows; ++i) {
       const auto from = all.begin() + static_cast<std::ptrdiff_t>(i * kBeat);
-      row.push({Bytes(from, from + kBeat), i == 0, i + 1 == rows, static_cast<unsigned>(i ? rng.below(64) * 2 : off),
+      row.push({Bytes(from, from + kBeat), i == 0, i + 1 == rows,
+                static_cast<unsigned>(i ? rng.below(64) * 2 : off),
                 static_cast<unsigned>(i ? rng.below(4097) : len)});
     }
   }
@@ -98,13 +102,15 @@ struct DepacketizerBench {
 
 }  // namespace
 
-#define WIDTHS Vrx_depacketizer_128, Vrx_depacketizer_256, Vrx_depacketizer_512, Vrx_depacketizer_1024
+#define WIDTHS \
+  Vrx_depacketizer_128, Vrx_depacketizer_256, Vrx_depacketizer_512, Vrx_depacketizer_1024
 
 TEMPLATE_TEST_CASE("every header length with every tail gives the payload in lane 0", "", WIDTHS) {
   DepacketizerBench<TestType> b;
   constexpr size_t kBeat = DepacketizerBench<TestType>::kBeat;
   for (size_t hdr = 54; hdr <= 118; hdr += 2) {
-    for (size_t len = 0; len <= 2 * kBeat + 2; len += (kBeat > 32 && len > 4) ? 3 : 1) b.push(hdr, len);
+    for (size_t len = 0; len <= 2 * kBeat + 2; len += (kBeat > 32 && len > 4) ? 3 : 1)
+      b.push(hdr, len);
     for (size_t len : {kBeat - 1, kBeat, kBeat + 1, 3 * kBeat}) b.push(hdr, len);
   }
   b.push(58, 4096);
@@ -122,7 +128,9 @@ TEMPLATE_TEST_CASE("stalls on every side change nothing", "", WIDTHS) {
     if (who == 2 || who == 4) b.rxm.set_stall(slow);
     if (who == 3 || who == 4) b.rxd.set_stall(slow);
     for (int i = 0; i < 400; ++i) {
-      b.push(54 + 2 * b.rng.below(33), b.rng.chance(0.2) ? 0 : b.rng.chance(0.5) ? b.rng.below(80) : b.rng.below(500));
+      b.push(54 + 2 * b.rng.below(33), b.rng.chance(0.2)   ? 0
+                                       : b.rng.chance(0.5) ? b.rng.below(80)
+                                                           : b.rng.below(500));
     }
     b.check();
   }

@@ -44,7 +44,8 @@ module rx_path #(
     .mac_clk_i, .mac_rst_i,
     .in_valid(m_valid), .in_data(m_data), .in_cnt(m_cnt), .in_last(m_last), .in_err(m_err),
     .clk_i, .rst_i,
-    .out_valid(in_valid), .out_data(in_data), .out_cnt(in_cnt), .out_last(in_last), .out_err(in_err), .out_ovf(in_ovf),
+    .out_valid(in_valid), .out_data(in_data), .out_cnt(in_cnt), .out_last(in_last),
+    .out_err(in_err), .out_ovf(in_ovf),
     .cnt_rx_cdc_drops_o, .cnt_rx_cdc_drops_hold_i(1'b0)
   );
   rx_chain #(.DATA_W(DATA_W), .RX_BUF_BYTES(RX_BUF_BYTES)) u_chain (

@@ -20,7 +20,8 @@ struct PathBench {
   PathBench()
       : mac(bench.add_clock("mac", top().mac_clk_i, 1600, 700)),
         driver(bench, mac, "mac_rx",
-               {top().mac_rx_valid, top().mac_rx_data, top().mac_rx_cnt, top().mac_rx_last, &top().mac_rx_err}),
+               {top().mac_rx_valid, top().mac_rx_data, top().mac_rx_cnt, top().mac_rx_last,
+                &top().mac_rx_err}),
         out(bench, top()) {
     bench.on_sample([this] { lost += top().cnt_rx_cdc_drops_o; });
     bench.reset({&top().rst_i, &top().mac_rst_i}, 6);
@@ -34,7 +35,8 @@ struct PathBench {
       f.err = false;
       driver.push(f);
     }
-    bench.wait("frames to be driven", [this] { return driver.idle(); }, 1000000);
+    bench.wait(
+        "frames to be driven", [this] { return driver.idle(); }, 1000000);
     bench.tick(60);
     out.drain(bench);
     bench.tick(1000);  // counters of the crossing

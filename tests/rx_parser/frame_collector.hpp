@@ -2,8 +2,8 @@
 //
 // Puts beats together into frames: from pins that never wait, or behind a StreamSink.
 //
-//   FrameCollector<VlWide<16>> frames(bench, {t.out_valid, t.out_data, t.out_cnt, t.out_last, &t.out_err});
-//   frames.frames()[0].bytes;
+//   FrameCollector<VlWide<16>> frames(bench, {t.out_valid, t.out_data, t.out_cnt, t.out_last,
+//   &t.out_err}); frames.frames()[0].bytes;
 #pragma once
 
 #include <vector>
@@ -22,7 +22,8 @@ struct Beat {
 template <class Data>
 Beat read_beat(const Data& data, uint8_t cnt, bool last) {
   Bytes lanes = test::read_pin(data).bytes();
-  if (cnt == 0 || cnt > lanes.size()) throw test::ProtocolError("beat with a count of " + std::to_string(cnt));
+  if (cnt == 0 || cnt > lanes.size())
+    throw test::ProtocolError("beat with a count of " + std::to_string(cnt));
   if (!last && cnt != lanes.size()) throw test::ProtocolError("beat in mid-frame is not full");
   lanes.resize(cnt);
   return {lanes, last};
@@ -41,10 +42,12 @@ inline std::vector<Bytes> join_beats(const std::vector<Beat>& beats) {
 template <class Data>
 class FrameCollector : public test::Agent {
  public:
-  FrameCollector(test::BenchBase& bench, test::Clock& clock, BeatPins<Data> pins) : clock_(clock), pins_(pins) {
+  FrameCollector(test::BenchBase& bench, test::Clock& clock, BeatPins<Data> pins)
+      : clock_(clock), pins_(pins) {
     bench.attach(clock, *this);
   }
-  FrameCollector(test::BenchBase& bench, BeatPins<Data> pins) : FrameCollector(bench, bench.clock(), pins) {}
+  FrameCollector(test::BenchBase& bench, BeatPins<Data> pins)
+      : FrameCollector(bench, bench.clock(), pins) {}
 
   const std::vector<WireFrame>& frames() const { return frames_; }
   const std::vector<uint64_t>& last_cycles() const { return last_cycles_; }

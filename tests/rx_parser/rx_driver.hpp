@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Puts frames on pins that cannot wait, beat by beat, with junk in the lanes and cycles that carry nothing:
+// Puts frames on pins that cannot wait, beat by beat, with junk in the lanes and cycles that carry
+// nothing:
 //
-//   FrameDriver<Vrx_parser_512> driver(bench, "in", {t.in_valid, t.in_data, t.in_cnt, t.in_last, &t.in_err, &t.in_ovf});
-//   driver.push({frame});                // frames go back to back
+//   FrameDriver<Vrx_parser_512> driver(bench, "in", {t.in_valid, t.in_data, t.in_cnt, t.in_last,
+//   &t.in_err, &t.in_ovf}); driver.push({frame});                // frames go back to back
 //   bench.wait("frames", [&] { return driver.idle(); });
 //   driver.last_cycles();                // cycle in which each frame's last beat was on the pins
 #pragma once
@@ -42,7 +43,8 @@ class FrameDriver : public test::Agent {
  public:
   static constexpr size_t kBeat = sizeof(Data);
 
-  FrameDriver(test::BenchBase& bench, test::Clock& clock, const std::string& name, BeatPins<Data> pins)
+  FrameDriver(test::BenchBase& bench, test::Clock& clock, const std::string& name,
+              BeatPins<Data> pins)
       : clock_(clock), pins_(pins), junk_(test::rng(name + ".junk")), name_(name) {
     pins_.valid = 0;
     bench.attach(clock, *this);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a receiver must make of a frame: a model written from the protocol facts by byte offset, and frames to try it on.
+// What a receiver must make of a frame: a model written from the protocol facts by byte offset, and
+// frames to try it on.
 //
-//   Judgement j = judge(frame);                       // frame: Ethernet header .. padding, without FCS
-//   if (j.kind == Kind::kRoce) CHECK(kMeta.get(j.meta, "psn") == 0x10);
-//   auto frames = FrameMaker(rng).mix(100);           // WRITEs, ACKs, VLAN, IPv6, raw, broken ones
+//   Judgement j = judge(frame);                       // frame: Ethernet header .. padding, without
+//   FCS if (j.kind == Kind::kRoce) CHECK(kMeta.get(j.meta, "psn") == 0x10); auto frames =
+//   FrameMaker(rng).mix(100);           // WRITEs, ACKs, VLAN, IPv6, raw, broken ones
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,8 @@ enum class Kind : uint8_t { kDrop = 0, kRoce = 1, kRaw = 2 };
 
 struct Judgement {
   Kind kind = Kind::kDrop;
-  std::string counter;  // the one counter that must move: "" (raw that passes), "roce_packets", "runts", ...
+  std::string counter;  // the one counter that must move: "" (raw that passes), "roce_packets",
+                        // "runts", ...
   test::Bits meta;      // of kRoce
   Bytes payload;        // of kRoce
 };
@@ -38,9 +40,11 @@ struct Station {
   roce::MacAddr mac{};
 };
 
-Judgement judge(std::span<const uint8_t> frame, bool mac_error = false, const Station& station = {});
+Judgement judge(std::span<const uint8_t> frame, bool mac_error = false,
+                const Station& station = {});
 
-// Queue pair of a frame that a context prefetch may be started for: the BTH is there and looks like RoCEv2.
+// Queue pair of a frame that a context prefetch may be started for: the BTH is there and looks like
+// RoCEv2.
 std::optional<uint32_t> early_qpn(std::span<const uint8_t> frame);
 
 Bytes from_hex(const std::string& hex);

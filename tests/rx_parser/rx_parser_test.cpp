@@ -39,7 +39,8 @@ class ParserBench {
 
   explicit ParserBench(Station station = {})
       : driver_(bench_, "in",
-                {top().in_valid, top().in_data, top().in_cnt, top().in_last, &top().in_err, &top().in_ovf}) {
+                {top().in_valid, top().in_data, top().in_cnt, top().in_last, &top().in_err,
+                 &top().in_ovf}) {
     top().cfg_promisc_raw_i = station.promiscuous;
     uint64_t mac = 0;
     for (uint8_t b : station.mac) mac = (mac << 8) | b;
@@ -50,7 +51,9 @@ class ParserBench {
 
   Top& top() { return bench_.top(); }
   test::BenchBase& bench() { return bench_; }
-  FrameDriver<std::remove_reference_t<decltype(std::declval<Top>().in_data)>>& driver() { return driver_; }
+  FrameDriver<std::remove_reference_t<decltype(std::declval<Top>().in_data)>>& driver() {
+    return driver_;
+  }
   const std::vector<Outcome>& outcomes() const { return outcomes_; }
   const std::vector<Early>& early() const { return early_; }
 
@@ -59,7 +62,8 @@ class ParserBench {
     pending_ = false;
   }
   void run() {
-    bench_.wait("frames to be driven", [this] { return driver_.idle(); }, 2000000);
+    bench_.wait(
+        "frames to be driven", [this] { return driver_.idle(); }, 2000000);
     bench_.tick(kVerdictLatency + 4);
   }
 
@@ -77,8 +81,8 @@ class ParserBench {
       const Outcome& got = outcomes_[i];
       Judgement want = judge(f.bytes, f.err, station);
       if (f.ovf) want = {};
-      INFO("frame " << i << " of " << frames.size() << ", " << f.bytes.size() << " bytes: "
-                    << Bits::from_bytes(f.bytes).hex());
+      INFO("frame " << i << " of " << frames.size() << ", " << f.bytes.size()
+                    << " bytes: " << Bits::from_bytes(f.bytes).hex());
       REQUIRE(got.cycle == driver_.last_cycles()[seen + i] + kVerdictLatency);
       REQUIRE(static_cast<int>(got.kind) == static_cast<int>(want.kind));
       REQUIRE(got.counter == want.counter);
@@ -91,7 +95,8 @@ class ParserBench {
       if (qpn) {
         REQUIRE(next_early < early_.size());
         REQUIRE(early_[next_early].qpn == *qpn);
-        // With the beat that completes the BTH, two cycles later; so not behind the last beat's verdict.
+        // With the beat that completes the BTH, two cycles later; so not behind the last beat's
+        // verdict.
         REQUIRE(early_[next_early].cycle <= got.cycle - 2);
         ++next_early;
       }
@@ -127,11 +132,13 @@ class ParserBench {
     }
     pending_ = t.vd_valid != 0;
     if (pending_) {
-      outcomes_.push_back({static_cast<Kind>(t.vd_kind), test::read_pin(t.vd_meta), "", bench_.cycle(), 0, 0});
+      outcomes_.push_back(
+          {static_cast<Kind>(t.vd_kind), test::read_pin(t.vd_meta), "", bench_.cycle(), 0, 0});
     }
     if (t.early_valid_o != 0) {
       early_.push_back({t.early_qpn_o, bench_.cycle()});
-      if (t.trc_valid_o == 0 || (t.trc_o >> 56) != 16 || ((t.trc_o >> 32) & 0xFFFFFF) != t.early_qpn_o) {
+      if (t.trc_valid_o == 0 || (t.trc_o >> 56) != 16 ||
+          ((t.trc_o >> 32) & 0xFFFFFF) != t.early_qpn_o) {
         throw test::ProtocolError("no trace event with the early hint");
       }
       ages_.push_back(static_cast<uint32_t>(t.trc_o));
@@ -154,7 +161,8 @@ class ParserBench {
   std::vector<uint32_t> ages_;  // cycles from the first beat to the event, as the event says
 };
 
-// What a flip of one bit must lead to, by its place in a good RoCEv2 frame: facts, sections 1 and 2.
+// What a flip of one bit must lead to, by its place in a good RoCEv2 frame: facts, sections 1
+// and 2.
 enum class Flip { kSame, kMetaOnly, kRaw, kIcrc, kHeader };
 
 struct FlipRule {
@@ -195,7 +203,8 @@ FlipRule rule_of_bit(size_t byte, unsigned bit, bool vlan, bool ipv6, size_t end
 
 #define ALL_WIDTHS Vrx_parser_128, Vrx_parser_256, Vrx_parser_512, Vrx_parser_1024
 
-TEMPLATE_TEST_CASE("the fourteen frames of the fact sheet are parsed field by field", "", ALL_WIDTHS) {
+TEMPLATE_TEST_CASE("the fourteen frames of the fact sheet are parsed field by field", "",
+                   ALL_WIDTHS) {
   ParserBench<TestType> b;
   std::vector<Bytes> frames;
   for (const Bytes& v : fact_vectors()) {
@@ -225,7 +234,8 @@ TEMPLATE_TEST_CASE("the fourteen frames of the fact sheet are parsed field by fi
   CHECK(kMeta.get(b.outcomes()[13 * 4].meta, "ipv6") == 1);
 }
 
-TEMPLATE_TEST_CASE("every single-bit error is dropped, raw or harmless, as its place says", "", ALL_WIDTHS) {
+TEMPLATE_TEST_CASE("every single-bit error is dropped, raw or harmless, as its place says", "",
+                   ALL_WIDTHS) {
   ParserBench<TestType> b;
   FrameMaker maker(test::rng("flips"));
   struct Case {
@@ -296,19 +306,22 @@ TEMPLATE_TEST_CASE("random frames back to back get the model's verdict", "", ALL
   }
 }
 
-TEMPLATE_TEST_CASE("random frames with pauses between and in them get the model's verdict", "", ALL_WIDTHS) {
+TEMPLATE_TEST_CASE("random frames with pauses between and in them get the model's verdict", "",
+                   ALL_WIDTHS) {
   ParserBench<TestType> b;
   FrameMaker maker(test::rng("mix"));
   b.driver().set_gaps(test::Stall::bursts(0.2, 4));
   b.check(maker.mix(500, 600));
 }
 
-TEMPLATE_TEST_CASE("every payload length, header and tag around the beat borders is found", "", ALL_WIDTHS) {
+TEMPLATE_TEST_CASE("every payload length, header and tag around the beat borders is found", "",
+                   ALL_WIDTHS) {
   ParserBench<TestType> b;
   FrameMaker maker(test::rng("sweep"));
   std::vector<Bytes> frames;
   for (size_t length = 0; length <= 300; ++length) frames.push_back(maker.roce_frame(length));
-  for (size_t length : {1023u, 1024u, 1025u, 4095u, 4096u}) frames.push_back(maker.roce_frame(length, 0x0A));
+  for (size_t length : {1023u, 1024u, 1025u, 4095u, 4096u})
+    frames.push_back(maker.roce_frame(length, 0x0A));
   b.check(frames);
   for (const auto& o : b.outcomes()) REQUIRE(o.kind == Kind::kRoce);
 }
@@ -332,7 +345,8 @@ TEMPLATE_TEST_CASE("one-beat frames are judged one per cycle", "", ALL_WIDTHS) {
   CHECK(o.back().cycle - o.front().cycle == o.size() - 1);
 }
 
-TEMPLATE_TEST_CASE("payload above 4096 bytes, MAC errors and overlong frames are dropped", "", ALL_WIDTHS) {
+TEMPLATE_TEST_CASE("payload above 4096 bytes, MAC errors and overlong frames are dropped", "",
+                   ALL_WIDTHS) {
   ParserBench<TestType> b;
   FrameMaker maker(test::rng("limits"));
   std::vector<WireFrame> frames;
@@ -359,7 +373,8 @@ TEMPLATE_TEST_CASE("payload above 4096 bytes, MAC errors and overlong frames are
   CHECK(b.outcomes().back().kind == Kind::kRoce);
 }
 
-TEMPLATE_TEST_CASE("raw frames to another station are kept out unless all are wanted", "", ALL_WIDTHS) {
+TEMPLATE_TEST_CASE("raw frames to another station are kept out unless all are wanted", "",
+                   ALL_WIDTHS) {
   const Station station{false, {2, 0, 0, 0, 0, 1}};
   ParserBench<TestType> b(station);
   FrameMaker maker(test::rng("raw"));
