@@ -19,7 +19,7 @@ module qp_lists #(
     output logic                          push_ready,
     input  logic [23:0]                   push_qpn,
     output logic [$clog2(N_NODE)-1:0]     push_node,
-    // take the oldest: always taken, only from a list that has one
+    // take the oldest: always taken; from an empty list (just cleared, say) it changes nothing
     input  logic                          pop_valid,
     input  logic [23:0]                   pop_qpn,
     // empty a list: held until clear_ready, which says that it is empty
@@ -68,7 +68,7 @@ module qp_lists #(
   assign head      = desc[CW+NW +: NW];
   assign tail      = desc[CW +: NW];
   assign count     = desc[CW-1:0];
-  assign take      = op_pop_q || (op_clear_q && count != '0);
+  assign take      = (op_pop_q || op_clear_q) && count != '0;
   assign head_new  = take ? head_next : (op_push_q && count == '0) ? op_node_q : head;
   assign tail_new  = op_push_q ? op_node_q : tail;
   assign count_new = take ? count - 1'b1 : op_push_q ? count + 1'b1 : count;
@@ -128,6 +128,5 @@ module qp_lists #(
   logic unused;
   assign unused = ^{pop_qpn, push_qpn, clear_qpn, lk_qpn, rd};
 
-  `RNIC_ASSERT(pop_of_something, !(op_pop_q && count == '0))
   `RNIC_ASSERT(qpn_in_range, !(push_fire && push_qpn >= 24'(N_QP)))
 endmodule

@@ -3,7 +3,7 @@
 // Decides which QP fetches WQEs and which QP sends: keeps producer and fetch index of every send queue, asks
 // wqe_fetch_engine for posted blocks, and gives each QP with work one turn at a time, round robin.
 // Throughput: one event per cycle (a doorbell or BlueFlame push every 2). Latency: 2 cycles from db_valid to
-// wqe_req_valid, from bf_valid to turn_valid, from fetch_done or turn_done to turn_valid. Turns and fetches are given in
+// wqe_req_valid and from bf_valid to turn_valid, 1 from fetch_done or turn_done to turn_valid. Turns and fetches are given in
 // the order in which QPs came to need them. Dropped (counted): doorbells to a QP that cannot send, or with a step larger
 // than the ring.
 `include "rnic_assert.svh"
@@ -295,7 +295,7 @@ module sq_scheduler #(
   state_t        st, nx;
   localparam int unsigned ST_W = $bits(st);
   logic [CW-1:0] credits_q, credits;
-  logic          post_real, state_ok, step_ok, post_ok1, bf_ok, bf_link, bf_bad, bf_len;
+  logic          post_real, state_ok, step_ok, post_old, post_fit, post_ok1, bf_ok, bf_link, bf_bad, bf_len;
   logic [6:0]    bf_blocks;
   logic [15:0]   post_index, step, ring, avail, room, want, take;
   logic          turn_wish, turn_push, wait_push, ask, ask_now, ask_push, req_ready, fq_empty;
@@ -319,6 +319,9 @@ module sq_scheduler #(
   assign step = post_index - st.prod;
   assign ring = 16'd1 << p_ctx.log_sq;
   assign step_ok = step <= ring;
+  // A push that a later doorbell has overtaken changes nothing: the ring has its WQE.
+  assign post_old = p_bf_q && st.prod - post_index <= ring;
+  assign post_fit = post_real && state_ok && (step_ok || post_old);
   assign post_ok1 = post_real && state_ok && step_ok;
   assign bf_ok = post_ok1 && p_bf_q && p_ctx.state == rnic_pkg::QPS_RTS && p_entry_q.index == st.prod &&
                  st.prod == st.fetch && st.job == '0 && {10'd0, st.occ} < CAP && credits_q != '0 &&
@@ -469,18 +472,22 @@ module sq_scheduler #(
   logic [FLW-1:0] fq_level, rq_level, tq_level;
   logic [QW-1:0]  tq_qpn;
   logic           fq_ready, rq_ready, tq_ready;
+  // A turn may pass an empty queue, but not that of a BlueFlame WQE, which enters the store only now.
+  logic tq_valid, turn_past;
+  assign turn_past = s1_real && turn_push && tq_level == '0 && s1_event_q != EV_POST;
   stream_fifo #(.W(QW), .DEPTH(NQ)) u_turns (
       .clk_i,
       .rst_i,
-      .in_valid (s1_real && turn_push),
+      .in_valid (s1_real && turn_push && !(turn_past && turn_ready)),
       .in_ready (tq_ready),
       .in_data  (s1_qp_q),
-      .out_valid(turn_valid),
+      .out_valid(tq_valid),
       .out_ready(turn_ready),
       .out_data (tq_qpn),
       .level_o  (tq_level)
   );
-  assign turn_qpn = 24'(tq_qpn);
+  assign turn_valid = tq_valid || turn_past;
+  assign turn_qpn = tq_valid ? 24'(tq_qpn) : 24'(s1_qp_q);
 
   stream_fifo #(.W(QW), .DEPTH(NQ)) u_fetches (
       .clk_i,
@@ -543,9 +550,9 @@ module sq_scheduler #(
   assign qry_fetch = s1_known_q ? st.fetch : '0;
 
   assign cnt_doorbells_o = post_ok1 && !p_bf_q;
-  assign cnt_doorbell_refused_o = post_real && !post_ok1;
+  assign cnt_doorbell_refused_o = post_real && !post_fit;
   assign cnt_bf_pushes_o = bf_ok;
-  assign cnt_bf_fallbacks_o = post_ok1 && p_bf_q && !bf_ok;
+  assign cnt_bf_fallbacks_o = post_fit && p_bf_q && !bf_ok;
   assign trc_valid_o = wqe_req_valid && wqe_req_ready;
   assign trc_o = {rnic_pkg::TRC_WQE_REQ, wqe_req_qpn, 16'd0, wqe_req_index};
   assign trc_sampled_o = 1'b0;  // whether the WQEs there are sampled is not known yet
