@@ -3,11 +3,12 @@
 """Proves the assertions of a module with Yosys and z3, and reaches its cover statements.
 
   prove.py TOP [--source FILE...] [--param N=V...] [--define N=V...] [--depth N] [--induction N]
-           [--cover N] [--work DIR]
+           [--cover N] [--variant NEW=MODULE:DEFINE] [--work DIR]
 
 Reset is high in the first cycle and free after it. Bounded proof to --depth cycles, induction with
 --induction steps when given (then the assertions hold for ever), covers within --cover cycles.
-Modules that --source does not bring are found in rtl/.
+Modules that --source does not bring are found in rtl/. --variant reads a module once more, with a
+macro defined, under a new name: two forms of one module can be compared.
 """
 
 import argparse
@@ -53,6 +54,7 @@ def main():
     parser.add_argument("--depth", type=int, default=12)
     parser.add_argument("--induction", type=int, default=0)
     parser.add_argument("--cover", type=int, default=0)
+    parser.add_argument("--variant", action="append", default=[])
     parser.add_argument("--work", default=str(rtl_check.ROOT / "build/proofs"))
     options = parser.parse_args()
 
@@ -74,8 +76,14 @@ def main():
     smt2 = work / f"{name}.smt2"
     defines = " ".join(f"-D{d}" for d in options.define)
     chparam = "".join(f" -chparam {p.split('=')[0]} {p.split('=')[1]}" for p in options.param)
+    variants = ""
+    for variant in options.variant:
+        new, module, define = re.fullmatch(r"(\w+)=(\w+):(\w+)", variant).groups()
+        variants += (f"read_verilog -sv -formal -DFORMAL -D{define} "
+                     f"{' '.join(rtl_check.include_args())} {sources.modules[module]}; "
+                     f"rename {module} {new}; ")
     script = (
-        f"read_verilog -sv -formal -DFORMAL {defines} {' '.join(rtl_check.include_args())} "
+        f"{variants}read_verilog -sv -formal -DFORMAL {defines} {' '.join(rtl_check.include_args())} "
         f"{' '.join(files)}; hierarchy -check -top {options.top}{chparam}; proc; flatten; "
         f"opt -full; wreduce; peepopt; opt -full; memory -nomap -nordff; opt -fast; fminit -seq rst_i 1'b1,1'bz; dffunmap; opt_clean; "
         f"check; write_smt2 -wires {smt2}"

@@ -12,7 +12,7 @@
 # one. Tests find data through RNIC_SOURCE_DIR (a C++ macro: the repository's root).
 #
 # rnic_proof(<block> TOP <module> [NAME <name>] [SOURCES <files>...] [PARAMS N=V...] [DEFINES N=V...]
-#            [DEPTH <cycles>] [INDUCTION <steps>] [COVER <cycles>])
+#            [VARIANTS NEW=MODULE:DEFINE...] [DEPTH <cycles>] [INDUCTION <steps>] [COVER <cycles>])
 #
 # adds the ctest entry proof.<block>.<name> (label proof): scripts/prove.py on the module or on a proof
 # bench of its own.
@@ -22,7 +22,7 @@ add_custom_target(tests)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 function(rnic_proof block)
-  cmake_parse_arguments(A "" "TOP;NAME;DEPTH;INDUCTION;COVER" "SOURCES;PARAMS;DEFINES" ${ARGN})
+  cmake_parse_arguments(A "" "TOP;NAME;DEPTH;INDUCTION;COVER" "SOURCES;PARAMS;DEFINES;VARIANTS" ${ARGN})
   if(NOT A_NAME)
     set(A_NAME ${A_TOP})
   endif()
@@ -36,6 +36,9 @@ function(rnic_proof block)
   endforeach()
   foreach(define IN LISTS A_DEFINES)
     list(APPEND args --define ${define})
+  endforeach()
+  foreach(variant IN LISTS A_VARIANTS)
+    list(APPEND args --variant ${variant})
   endforeach()
   foreach(number DEPTH INDUCTION COVER)
     if(A_${number})
