@@ -16,6 +16,7 @@ module blueflame #(
     input  logic                 s_awvalid,
     output logic                 s_awready,
     input  logic [31:0]          s_awaddr,
+    input  logic [7:0]           s_awlen,  // not needed: wlast ends a burst
     input  logic                 s_wvalid,
     output logic                 s_wready,
     input  logic [DATA_W-1:0]    s_wdata,
@@ -171,5 +172,5 @@ module blueflame #(
   assign trc_sampled_o = 1'b1;
 
   logic unused;
-  assign unused = ^{qpn_wide, blk_mask, w, bytes};
+  assign unused = ^{qpn_wide, blk_mask, w, bytes, s_awlen};
 endmodule

@@ -83,6 +83,7 @@ module rnic_top #(
     input  logic bar1_awvalid,
     output logic bar1_awready,
     input  logic [31:0] bar1_awaddr,
+    input  logic [7:0] bar1_awlen,
     input  logic bar1_wvalid,
     output logic bar1_wready,
     input  logic [DATA_W-1:0] bar1_wdata,
@@ -388,11 +389,9 @@ module rnic_top #(
   logic mrg_last;
   logic mrg_abort;
   rnic_pkg::tx_eth_t mrg_eth;
-  logic cnt_tx_frames__tx_merge;
-  logic cnt_tx_bytes__tx_merge;
-  logic [15:0] cnt_tx_bytes_amount__tx_merge;
-  logic cnt_tx_raw_frames__tx_merge;
-  logic txc_empty;
+  logic cnt_tx_frames__cdc_tx;
+  logic cnt_tx_raw_frames__cdc_tx;
+  logic [15:0] cnt_tx_bytes_amount__cdc_tx;
   logic cnt_tx_underruns__cdc_tx;
   logic [23:0] underrun_qpn;
   logic [23:0] underrun_psn;
@@ -403,7 +402,7 @@ module rnic_top #(
   logic txc_last;
   logic txc_abort;
   rnic_pkg::tx_eth_t txc_eth;
-  logic txc_two;
+  logic [7:0] txc_level;
   logic mac_underrun;
   logic [23:0] mac_underrun_qpn;
   logic [23:0] mac_underrun_psn;
@@ -853,6 +852,7 @@ module rnic_top #(
       .s_awvalid(bar1_awvalid),
       .s_awready(bar1_awready),
       .s_awaddr(bar1_awaddr),
+      .s_awlen(bar1_awlen),
       .s_wvalid(bar1_wvalid),
       .s_wready(bar1_wready),
       .s_wdata(bar1_wdata),
@@ -1206,13 +1206,13 @@ module rnic_top #(
   ) u_tx_merge (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
-      .pkt_valid,
-      .pkt_ready,
-      .pkt_data,
-      .pkt_cnt,
-      .pkt_last,
-      .pkt_abort,
-      .pkt_eth,
+      .in_valid(pkt_valid),
+      .in_ready(pkt_ready),
+      .in_data(pkt_data),
+      .in_cnt(pkt_cnt),
+      .in_last(pkt_last),
+      .in_abort(pkt_abort),
+      .in_eth(pkt_eth),
       .raw_tx_valid,
       .raw_tx_ready,
       .raw_tx_data,
@@ -1224,14 +1224,7 @@ module rnic_top #(
       .out_cnt(mrg_cnt),
       .out_last(mrg_last),
       .out_abort(mrg_abort),
-      .out_eth(mrg_eth),
-      .cnt_tx_frames_o(cnt_tx_frames__tx_merge),
-      .cnt_tx_bytes_o(cnt_tx_bytes__tx_merge),
-      .cnt_tx_bytes_amount_o(cnt_tx_bytes_amount__tx_merge),
-      .cnt_tx_raw_frames_o(cnt_tx_raw_frames__tx_merge),
-      .trc_valid_o(trc_valid_o[9]),
-      .trc_o(trc_o[576+:64]),
-      .trc_sampled_o(trc_sampled_o[9])
+      .out_eth(mrg_eth)
   );
   cdc_tx #(
       .DATA_W(DATA_W)
@@ -1245,10 +1238,15 @@ module rnic_top #(
       .in_last(mrg_last),
       .in_abort(mrg_abort),
       .in_eth(mrg_eth),
-      .empty_o(txc_empty),
+      .cnt_tx_frames_o(cnt_tx_frames__cdc_tx),
+      .cnt_tx_raw_frames_o(cnt_tx_raw_frames__cdc_tx),
+      .cnt_tx_bytes_amount_o(cnt_tx_bytes_amount__cdc_tx),
       .cnt_tx_underruns_o(cnt_tx_underruns__cdc_tx),
       .underrun_qpn_o(underrun_qpn),
       .underrun_psn_o(underrun_psn),
+      .trc_valid_o(trc_valid_o[9]),
+      .trc_o(trc_o[576+:64]),
+      .trc_sampled_o(trc_sampled_o[9]),
       .mac_clk_i,
       .mac_rst_i(mac_rst),
       .out_valid(txc_valid),
@@ -1258,7 +1256,7 @@ module rnic_top #(
       .out_last(txc_last),
       .out_abort(txc_abort),
       .out_eth(txc_eth),
-      .out_two(txc_two),
+      .out_level_o(txc_level),
       .underrun_i(mac_underrun),
       .underrun_qpn_i(mac_underrun_qpn),
       .underrun_psn_i(mac_underrun_psn)
@@ -1276,7 +1274,7 @@ module rnic_top #(
       .in_last(txc_last),
       .in_abort(txc_abort),
       .in_eth(txc_eth),
-      .in_two(txc_two),
+      .in_level_i(txc_level),
       .mac_tx_valid,
       .mac_tx_ready,
       .mac_tx_data,
@@ -2366,7 +2364,7 @@ module rnic_top #(
   always_ff @(posedge mac_clk_i) mac_rst <= mac_rst_i || mac_rst_sync;
 
   assign ready = running && (&init_done);
-  assign tx_quiet = txc_empty && !mrg_valid;
+  assign tx_quiet = !mrg_valid;  // for QUIET cycles: the crossing is empty too
 
   logic [41:0] heartbeat_q;
   always_ff @(posedge core_clk_i) begin
@@ -2565,8 +2563,8 @@ module rnic_top #(
     cnt_inc[rnic_regs_pkg::CNT_MSGS_POSTED] = cnt_msgs_posted__sq_engine;
     cnt_inc[rnic_regs_pkg::CNT_TX_REQUESTS] = cnt_tx_requests__sq_engine;
     cnt_inc[rnic_regs_pkg::CNT_TX_NO_PATH] = cnt_tx_no_path__tx_packetizer;
-    cnt_inc[rnic_regs_pkg::CNT_TX_FRAMES] = cnt_tx_frames__tx_merge;
-    cnt_inc[rnic_regs_pkg::CNT_TX_RAW_FRAMES] = cnt_tx_raw_frames__tx_merge;
+    cnt_inc[rnic_regs_pkg::CNT_TX_FRAMES] = cnt_tx_frames__cdc_tx;
+    cnt_inc[rnic_regs_pkg::CNT_TX_RAW_FRAMES] = cnt_tx_raw_frames__cdc_tx;
     cnt_inc[rnic_regs_pkg::CNT_TX_UNDERRUNS] = cnt_tx_underruns__cdc_tx;
     cnt_inc[rnic_regs_pkg::CNT_RX_FRAMES] = cnt_rx_frames__rx_parser;
     cnt_inc[rnic_regs_pkg::CNT_RX_CRC_ERRORS] = cnt_rx_crc_errors__rx_parser;
@@ -2608,10 +2606,10 @@ module rnic_top #(
     cnt_inc[rnic_regs_pkg::CNT_CORE_CYCLES] = 1'b1;
   end
   assign cnt_amount = {trace_lost_amount, cnt_dma_write_bytes_amount__dma_master,
-                       cnt_dma_read_bytes_amount__dma_master, cnt_tx_bytes_amount__tx_merge,
+                       cnt_dma_read_bytes_amount__dma_master, cnt_tx_bytes_amount__cdc_tx,
                        cnt_rx_bytes_amount__rx_parser};
   assign cnt_add = {trace_lost_pulse, cnt_dma_write_bytes_amount__dma_master != 16'd0,
-                    cnt_dma_read_bytes_amount__dma_master != 16'd0, cnt_tx_bytes__tx_merge,
+                    cnt_dma_read_bytes_amount__dma_master != 16'd0, cnt_tx_frames__cdc_tx,
                     cnt_rx_bytes_amount__rx_parser != 16'd0};
 
   // --------------------------------------------------------------------------------------------- borders
