@@ -12,16 +12,13 @@ module cqe_gen #(
     input  logic                  rst_i,
     output logic                  init_done_o,
     input  logic [63:0]           timestamp_i,
-    // requests: 0 rx_placer, 1 rx_completer, 2 rx_responder's flush
+    // requests: 0 rx_placer, 1 rx_completer
     input  logic                  rq0_valid,
     output logic                  rq0_ready,
     input  rnic_pkg::cqe_req_t    rq0,
     input  logic                  rq1_valid,
     output logic                  rq1_ready,
     input  rnic_pkg::cqe_req_t    rq1,
-    input  logic                  rq2_valid,
-    output logic                  rq2_ready,
-    input  rnic_pkg::cqe_req_t    rq2,
     // consumer indices
     input  logic                  cqdb_valid,
     output logic                  cqdb_ready,
@@ -94,14 +91,14 @@ module cqe_gen #(
   assign ctx_wdata = clearing ? '0 : cw;
 
   // ------------------------------------------------------------------------------------ taking work
-  logic [2:0] req_valid, gnt;
-  logic [1:0] gnt_idx;
+  logic [1:0] req_valid, gnt;
+  logic gnt_idx;
   logic req_any, take_db, take_req, look;
   rnic_pkg::cqe_req_t pick_req, r_q;
   logic [15:0] look_cqn, cqn_q;
-  assign req_valid = {rq2_valid, rq1_valid, rq0_valid};
+  assign req_valid = {rq1_valid, rq0_valid};
   rr_select #(
-      .N(3)
+      .N(2)
   ) u_select (
       .clk_i,
       .rst_i,
@@ -111,12 +108,12 @@ module cqe_gen #(
       .idx_o(gnt_idx),
       .any_o(req_any)
   );
-  assign pick_req = gnt[0] ? rq0 : gnt[1] ? rq1 : rq2;
+  assign pick_req = gnt[0] ? rq0 : rq1;
   // A create writes the same memories, so nothing is picked beside it.
   assign take_db = state_q == PICK && init_done_o && cqdb_valid && !cw_valid;
   assign take_req = state_q == PICK && init_done_o && req_any && !cqdb_valid && !cw_valid;
   assign cqdb_ready = take_db;
-  assign {rq2_ready, rq1_ready, rq0_ready} = take_req ? gnt : 3'b000;
+  assign {rq1_ready, rq0_ready} = take_req ? gnt : 2'b00;
   assign look = take_db || take_req;
   assign look_cqn = take_db ? cqdb_cqn : pick_req.cqn;
 

@@ -76,6 +76,7 @@ package rnic_pkg;
     logic [31:0] dmalen;
     logic        off_host;           // some of its payload went to GPU or device memory
     logic [15:0] rq_cons;        // RQ blocks consumed
+    logic        failed;         // a fatal NAK was sent: silence until CLEAR or RTR
   } qp_recv_t;
 
   // Orders from cmd_unit to the owner of a context half; the owner applies it to its own memory.
@@ -235,6 +236,7 @@ package rnic_pkg;
     logic [23:0] psn;
     logic        has_cqe;        // pass the cqe beside it on when the payload has been handed to dma_master
     logic        sampled;
+    logic        alone;          // belongs to no packet (a flushed receive WQE): only the cqe beside it
   } rx_place_t;
 
   // Who says what happens to the payload of a packet: rx_dispatch -> rx_placer, in packet order.

@@ -509,9 +509,6 @@ module rnic_top #(
   logic fail_rs_valid;
   logic fail_rs_ready;
   rnic_pkg::qp_fail_t fail_rs;
-  logic cq2_valid;
-  logic cq2_ready;
-  rnic_pkg::cqe_req_t cq2;
   logic cnt_rx_unknown_qp__rx_responder;
   logic cnt_rx_pkey_errors__rx_responder;
   logic cnt_rx_addr_errors__rx_responder;
@@ -1493,9 +1490,6 @@ module rnic_top #(
       .fail_valid(fail_rs_valid),
       .fail_ready(fail_rs_ready),
       .fail(fail_rs),
-      .flush_valid(cq2_valid),
-      .flush_ready(cq2_ready),
-      .flush(cq2),
       .cnt_rx_unknown_qp_o(cnt_rx_unknown_qp__rx_responder),
       .cnt_rx_pkey_errors_o(cnt_rx_pkey_errors__rx_responder),
       .cnt_rx_addr_errors_o(cnt_rx_addr_errors__rx_responder),
@@ -1683,9 +1677,6 @@ module rnic_top #(
       .rq1_valid(cq1_valid),
       .rq1_ready(cq1_ready),
       .rq1(cq1),
-      .rq2_valid(cq2_valid),
-      .rq2_ready(cq2_ready),
-      .rq2(cq2),
       .cqdb_valid,
       .cqdb_ready,
       .cqdb_cqn,

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Joins the payload of each received packet with what rx_responder decided about it: writes it through dma_master or
 // discards it, then passes the completion on, so that a CQE follows its data into dma_master.
-// Throughput: one beat per cycle, two cycles for a packet of one beat. Latency: 1 cycle from decision and first beat to
-// wrreq, 2 to the first beat on wrdat. Order: packet order. ready of the payload depends on wrdat_ready.
+// Throughput: one beat per cycle and one cycle more per packet (two for a packet of one beat, one for one without
+// payload). Latency: 0 cycles from decision to wrreq, 1 to the first beat on wrdat, 1 from the last beat to cqe. Order:
+// packet order. ready of the payload depends on wrdat_ready. A completion that waits for cqe_gen holds up only the next
+// packet with a completion.
+`include "rnic_assert.svh"
 module rx_placer #(
     parameter int unsigned DATA_W = 512
 ) (
@@ -37,57 +40,68 @@ module rx_placer #(
     input  logic                  cqe_ready,
     output rnic_pkg::cqe_req_t    cqe
 );
-  typedef enum logic [1:0] {IDLE, WRITE, DROP, CQE} state_e;
+  typedef enum logic [1:0] {IDLE, WRITE, DROP} state_e;
   state_e state_q, state_d;
 
-  // Decision of the packet at hand: the responder's, or a drop that rx_dispatch ordered.
-  logic have, dropped, take, last_beat;
+  // Decision of the packet at hand: the responder's, or a drop that rx_dispatch ordered. A decision that stands alone
+  // belongs to no packet and passes by the order.
+  logic alone, have, dropped, take, last_beat, is_write, has_cqe, has_payload;
+  assign alone = place_valid && place.alone;
   assign dropped = ord.src == rnic_pkg::ORD_DROP;
-  assign have = ord_valid && (dropped || place_valid);
+  assign have = alone || (ord_valid && (dropped || place_valid));
+  assign is_write = place.write && !dropped && !alone;
+  assign has_payload = !alone && ord.len != 13'd0;
+  assign has_cqe = place.has_cqe && (alone || !dropped);
   assign last_beat = rxd_valid && rxd_ready && rxd_last;
 
-  logic has_cqe_q, has_cqe;
-  assign has_cqe = place.has_cqe && !dropped;
+  // The completion waits in a register; it may be offered when its data are handed over.
+  logic cqe_full_q, cqe_due_q;  // there is one; its data are gone
+  assign cqe_valid = cqe_full_q && cqe_due_q;
+  logic may_go;                 // wrreq holds: the register never fills while a packet waits here
+  assign may_go = !has_cqe || !cqe_full_q;
 
-  assign wrreq_valid = state_q == IDLE && have && !dropped && place.write;
+  assign wrreq_valid = state_q == IDLE && have && is_write && may_go;
   assign wrreq = {place.addr, place.len, 1'b1, 1'b0, place.qpn, 1'b0, place.psn, place.sampled};
-  assign take = state_q == IDLE && have && (!wrreq_valid || wrreq_ready);
-  assign ord_ready = take;
-  assign place_ready = take && !dropped;
+  assign take = state_q == IDLE && have && (is_write ? wrreq_valid && wrreq_ready : may_go);
+  assign ord_ready = take && !alone;
+  assign place_ready = take && (alone || !dropped);
 
   assign rxd_ready = (state_q == WRITE && wrdat_ready) || state_q == DROP;
   assign wrdat_valid = state_q == WRITE && rxd_valid;
   assign wrdat_data = rxd_data;
   assign wrdat_cnt = rxd_cnt;
   assign wrdat_last = rxd_last;
-  assign cqe_valid = state_q == CQE;
 
-  logic is_write;
-  assign is_write = place.write && !dropped;
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      IDLE:
-      if (take) begin
-        if (is_write) state_d = WRITE;
-        else if (ord.len != 13'd0) state_d = DROP;
-        else if (has_cqe) state_d = CQE;
-      end
-      WRITE, DROP: if (last_beat) state_d = has_cqe_q ? CQE : IDLE;
-      CQE: if (cqe_ready) state_d = IDLE;
+      IDLE: if (take) state_d = is_write ? WRITE : has_payload ? DROP : IDLE;
+      WRITE, DROP: if (last_beat) state_d = IDLE;
       default: state_d = IDLE;
     endcase
   end
 
   always_ff @(posedge clk_i) begin
     state_q <= state_d;
-    if (take) begin
-      has_cqe_q <= has_cqe;
-      if (has_cqe) cqe <= place_cqe;
+    if (cqe_valid && cqe_ready) cqe_full_q <= 1'b0;
+    if (last_beat) cqe_due_q <= 1'b1;
+    if (take && has_cqe) begin
+      cqe <= place_cqe;
+      cqe_full_q <= 1'b1;
+      cqe_due_q <= !has_payload;
     end
-    if (rst_i) state_q <= IDLE;
+    if (rst_i) begin
+      state_q <= IDLE;
+      cqe_full_q <= 1'b0;
+      cqe_due_q <= 1'b0;
+    end
   end
 
   logic unused;
-  assign unused = ^{place.target, place.gpu, place.has_cqe};
+  assign unused = ^{place.target, place.gpu};
+
+  `RNIC_STREAM_HOLD(wrreq_valid, wrreq_ready, wrreq)
+  `RNIC_STREAM_HOLD(wrdat_valid, wrdat_ready, {wrdat_data, wrdat_cnt, wrdat_last})
+  `RNIC_STREAM_HOLD(cqe_valid, cqe_ready, cqe)
+  `RNIC_ASSERT(lengths_agree, !(take && is_write) || place.len == ord.len)
 endmodule

@@ -18,13 +18,14 @@ module rx_check (
     output logic               rnr_o,        // RNR NAK
     output logic               first_o,      // begins a message (FIRST or ONLY)
     output logic               last_o,       // ends a message (LAST or ONLY)
-    output logic               imm_o         // consumes a receive WQE
+    output logic               imm_o,        // consumes a receive WQE
+    output logic               again_o       // a duplicate of it is acknowledged again (SEND and WRITE)
 );
   // --------------------------------------------------------------------------------- connection
   logic can_receive;
   assign can_receive = c_i.state == rnic_pkg::QPS_RTR || c_i.state == rnic_pkg::QPS_RTS ||
                        c_i.state == rnic_pkg::QPS_SQD;
-  assign bad_qp_o = !(c_i.exists && can_receive && c_i.qtype == 2'd0 && m_i.opcode[7:5] == 3'b000);
+  assign bad_qp_o = !(c_i.exists && can_receive && c_i.qtype == 2'd0 && m_i.opcode[7:5] == 3'b000) || r_i.failed;
   assign bad_pkey_o = !bad_qp_o && !(m_i.pkey[14:0] == c_i.pkey[14:0] && (m_i.pkey[15] || c_i.pkey[15]));
 
   // ---------------------------------------------------------------------------------------- PSN
@@ -47,6 +48,10 @@ module rx_check (
   assign first_o = wr_first || wr_only;
   assign last_o = wr_last || wr_only;
   assign middle = wr_middle || wr_last;
+
+  // READ and ATOMIC need what was saved of them, and nothing is; reserved opcodes mean nothing.
+  assign again_o = m_i.opcode[4:0] <= roce_pkg::OP_WRITE_ONLY_IMM[4:0] ||
+                   m_i.opcode[4:0] == roce_pkg::OP_SEND_LAST_INV[4:0] || m_i.opcode[4:0] == roce_pkg::OP_SEND_ONLY_INV[4:0];
 
   logic bad_sequence;
   assign bad_sequence = !is_write || (r_i.in_write ? !middle : middle);

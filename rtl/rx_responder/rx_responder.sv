@@ -3,8 +3,10 @@
 // its order, its length and its memory key, and decides about payload, acknowledgement, completion and failure.
 // Owner of the receive half of the context and of the receive queue's indices.
 // Throughput: one request per 3 cycles. Latency: 3 cycles from request to decision when nothing waits.
-// Order: decisions leave in packet order. Dropped in silence and counted: unknown QP, wrong P_Key, wrong addresses,
-// what follows a gap. The rules: facts roce.md section 4; the table in README.md names the test of each.
+// Order: decisions leave in packet order; flushed receive WQEs go the same way, behind the completions before them.
+// Doorbells and packets take turns. Dropped in silence and counted: unknown QP, wrong P_Key, wrong addresses, what
+// follows a gap, duplicates that cannot be answered. The rules: facts roce.md section 4; README.md names the test of each.
+`include "rnic_assert.svh"
 module rx_responder #(
     parameter int unsigned N_QP = 64
 ) (
@@ -65,10 +67,6 @@ module rx_responder #(
     output logic                  fail_valid,
     input  logic                  fail_ready,
     output rnic_pkg::qp_fail_t    fail,
-    // flushed receive WQEs, to cqe_gen
-    output logic                  flush_valid,
-    input  logic                  flush_ready,
-    output rnic_pkg::cqe_req_t    flush,
     // counters
     output logic                  cnt_rx_unknown_qp_o,
     output logic                  cnt_rx_pkey_errors_o,
@@ -115,7 +113,8 @@ module rx_responder #(
   work_e work_d, work_q;
   logic looking, take;
   logic [23:0] look_qpn;
-  logic decision_out;  // a decision leaves in this cycle
+  logic decision_out;  // a decision is complete in this cycle
+  logic db_last_q;     // the last work was a doorbell: a packet goes first now
   assign looking = init_done_o && (state_q == LOOK || decision_out);
   always_comb begin
     work_d = NONE;
@@ -123,7 +122,7 @@ module rx_responder #(
     if (qpi_valid && state_q == LOOK) begin
       work_d = QP_ORDER;
       look_qpn = qpi.qpn;
-    end else if (rqdb_valid) begin
+    end else if (rqdb_valid && !(db_last_q && req_valid && !qpi_valid)) begin
       work_d = DOORBELL;
       look_qpn = rqdb_qpn;
     end else if (req_valid && !qpi_valid) begin
@@ -148,6 +147,8 @@ module rx_responder #(
       db_index_q <= rqdb_index;
       if (work_d == PACKET) m_q <= req;
     end
+    if (take) db_last_q <= work_d == DOORBELL;
+    if (rst_i) db_last_q <= 1'b0;
   end
 
   // --------------------------------------------------------------------- context, newest value of the half
@@ -164,7 +165,7 @@ module rx_responder #(
       c_q <= c_now;
       r_q <= r_now;
       flush_prod_q <= (state_q == DB) ? db_index_q : prod_rd_q;
-    end else if (flush_valid && flush_ready) begin
+    end else if (flush_fire) begin
       r_q <= r_next;
     end
     if (rcv_wr_valid) begin
@@ -176,7 +177,7 @@ module rx_responder #(
   end
 
   // ------------------------------------------------------------------------------------------ CHECK
-  logic k_bad_qp, k_bad_pkey, k_ahead, k_dup, k_exp, k_inv, k_rnr, k_first, k_last, k_imm;
+  logic k_bad_qp, k_bad_pkey, k_ahead, k_dup, k_exp, k_inv, k_rnr, k_first, k_last, k_imm, k_again;
   rx_check u_check (
       .m_i(m_q),
       .c_i(c_now),
@@ -191,16 +192,17 @@ module rx_responder #(
       .rnr_o(k_rnr),
       .first_o(k_first),
       .last_o(k_last),
-      .imm_o(k_imm)
+      .imm_o(k_imm),
+      .again_o(k_again)
   );
 
-  logic bad_qp_q, bad_pkey_q, ahead_q, dup_q, exp_q, inv_q, rnr_q, first_q, last_q, imm_q;
+  logic bad_qp_q, bad_pkey_q, ahead_q, dup_q, exp_q, inv_q, rnr_q, first_q, last_q, imm_q, again_q;
   logic [63:0] va_q;
   logic [31:0] key_q, span_q;  // key, and what of the region is checked
   always_ff @(posedge clk_i) begin
     if (state_q == CHECK && have_ctx && work_q == PACKET) begin
       {bad_qp_q, bad_pkey_q, ahead_q, dup_q, exp_q} <= {k_bad_qp, k_bad_pkey, k_ahead, k_dup, k_exp};
-      {inv_q, rnr_q, first_q, last_q, imm_q} <= {k_inv, k_rnr, k_first, k_last, k_imm};
+      {inv_q, rnr_q, first_q, last_q, imm_q, again_q} <= {k_inv, k_rnr, k_first, k_last, k_imm, k_again};
       va_q <= mrq.va;
       key_q <= mrq.key;
       span_q <= mrq.len;
@@ -260,13 +262,29 @@ module rx_responder #(
   logic deciding;
   assign deciding = state_q == WAIT && answered;
 
-  logic fatal, wants_ack, off_host, out_valid, out_ready;
+  // The three outputs of a decision are taken each in its own time; it is complete when the last one is.
+  logic fatal, wants_ack, off_host, out_valid, out_ready, placed_q, acked_q, failed_q;
   rnic_pkg::rx_place_t out_place;
   rnic_pkg::cqe_req_t out_cqe;
   assign fatal = nak_inv || nak_acc || nak_op;
-  assign wants_ack = nak_seq || nak_rnr || fatal || (seen && dup_q) || (execute && m_q.ack_req);
+  assign wants_ack = nak_seq || nak_rnr || fatal || (seen && dup_q && again_q) || (execute && m_q.ack_req);
   assign off_host = mr.target != rnic_pkg::TGT_HOST;
-  assign decision_out = deciding && out_ready && (!wants_ack || ackq_ready) && (!fatal || fail_ready);
+  assign decision_out = deciding && (placed_q || out_ready) && (!wants_ack || acked_q || ackq_ready) &&
+                        (!fatal || failed_q || fail_ready);
+  assign ackq_valid = deciding && wants_ack && !acked_q;
+  assign fail_valid = deciding && fatal && !failed_q;
+  always_ff @(posedge clk_i) begin
+    if (deciding) begin
+      placed_q <= placed_q || out_ready;
+      acked_q <= acked_q || ackq_ready;
+      failed_q <= failed_q || fail_ready;
+    end
+    if (decision_out || rst_i) begin
+      placed_q <= 1'b0;
+      acked_q <= 1'b0;
+      failed_q <= 1'b0;
+    end
+  end
 
   logic [15:0] rq_cons_next;
   logic [31:0] total;
@@ -284,6 +302,12 @@ module rx_responder #(
     out_place.psn = m_q.psn;
     out_place.has_cqe = execute && imm_q;
     out_place.sampled = 1'b1;
+    if (state_q == FLUSH) begin
+      out_place = '0;
+      out_place.qpn = qpn_q;
+      out_place.has_cqe = 1'b1;
+      out_place.alone = 1'b1;
+    end
 
     out_cqe = '0;
     out_cqe.cqn = c_q.recv_cqn;
@@ -298,6 +322,14 @@ module rx_responder #(
     out_cqe.solicited = m_q.se;
     out_cqe.fence = (off_host && m_q.payload_len != 13'd0) || (!first_q && r_q.off_host);
     out_cqe.sampled = 1'b1;
+    if (state_q == FLUSH) begin
+      out_cqe = '0;
+      out_cqe.cqn = c_q.recv_cqn;
+      out_cqe.qpn = qpn_q;
+      out_cqe.opcode = rnic_desc_pkg::CQE_OPCODE_RECV_ERR;
+      out_cqe.status = rnic_desc_pkg::CQE_STATUS_WR_FLUSH_ERR;
+      out_cqe.wqe_index = r_q.rq_cons;
+    end
 
     ackq = '0;
     ackq.qpn = qpn_q;
@@ -320,9 +352,8 @@ module rx_responder #(
                  nak_acc ? rnic_desc_pkg::CQE_STATUS_REM_ACCESS_ERR : rnic_desc_pkg::CQE_STATUS_REM_OP_ERR;
     fail.event_type = nak_acc ? rnic_desc_pkg::EQE_TYPE_QP_ACCESS_ERR : rnic_desc_pkg::EQE_TYPE_QP_FATAL;
   end
-  assign out_valid = deciding && (!wants_ack || ackq_ready) && (!fatal || fail_ready);
-  assign ackq_valid = deciding && wants_ack && out_ready && (!fatal || fail_ready);
-  assign fail_valid = deciding && fatal && out_ready && ackq_ready;
+  assign out_valid = (deciding && !placed_q) || (state_q == FLUSH && flush_more);
+  assign flush_fire = state_q == FLUSH && flush_more && out_ready;
 
   // Decisions wait here for rx_placer; out_ready depends on state only.
   localparam int unsigned PLACE_W = $bits(out_place) + $bits(out_cqe);
@@ -346,8 +377,9 @@ module rx_responder #(
   // ---------------------------------------------------------------------------------- receive half, next
   always_comb begin
     r_next = r_q;
-    // One NAK; what follows a fatal one is silence too, until the QP is in ERR.
-    if (nak_seq || nak_rnr || fatal) r_next.nak_sent = 1'b1;
+    // One NAK per gap. After a fatal one the QP hears nothing more, also before cmd_unit has written ERR.
+    if (nak_seq || nak_rnr) r_next.nak_sent = 1'b1;
+    if (fatal) r_next.failed = 1'b1;
     if (execute) begin
       r_next.nak_sent = 1'b0;
       r_next.epsn = r_q.epsn + 24'd1;
@@ -385,10 +417,13 @@ module rx_responder #(
   end
 
   // ------------------------------------------------------------------- doorbells, QP orders and the flush
-  logic [15:0] db_ahead, flush_left, flush_prod_q;
-  logic db_good, order_now, flush_more, apply;
+  logic [15:0] db_ahead, db_have, flush_left, flush_prod_q;
+  logic db_good, order_now, flush_more, flush_fire, apply;
   assign db_ahead = db_index_q - r_now.rq_cons;
-  assign db_good = c_now.exists && c_now.state != rnic_pkg::QPS_RESET && db_ahead <= (16'd1 << c_now.log_rq);
+  assign db_have = prod_rd_q - r_now.rq_cons;
+  // Not more than the ring holds, and never backwards.
+  assign db_good = c_now.exists && c_now.state != rnic_pkg::QPS_RESET && db_ahead <= (16'd1 << c_now.log_rq) &&
+                   db_ahead >= db_have;
   assign flush_left = flush_prod_q - r_q.rq_cons;
   assign flush_more = flush_left != 16'd0;
   assign order_now = state_q == ORDER && have_ctx;
@@ -401,20 +436,10 @@ module rx_responder #(
   assign prod_waddr = clearing ? clear_q[AW-1:0] : qpn_q[AW-1:0];
   assign prod_wdata = (clearing || state_q == ORDER) ? '0 : db_index_q;
 
-  assign flush_valid = state_q == FLUSH && flush_more;
-  always_comb begin
-    flush = '0;
-    flush.cqn = c_q.recv_cqn;
-    flush.qpn = qpn_q;
-    flush.opcode = rnic_desc_pkg::CQE_OPCODE_RECV_ERR;
-    flush.status = rnic_desc_pkg::CQE_STATUS_WR_FLUSH_ERR;
-    flush.wqe_index = r_q.rq_cons;
-  end
-
   assign rcv_wr_qpn = qpn_q;
   assign rcv_wr = r_next;
   assign rcv_wr_valid = (decision_out && (execute || nak_seq || nak_rnr || fatal)) || apply ||
-                        (flush_valid && flush_ready);
+                        flush_fire;
 
   // A doorbell to a QP in ERR flushes at once what it announces.
   logic db_flush;
@@ -442,7 +467,7 @@ module rx_responder #(
     cnt_rx_duplicates_o <= decision_out && seen && dup_q;
     cnt_rx_out_of_order_o <= decision_out && seen && ahead_q;
     cnt_doorbell_refused_o <= state_q == DB && have_ctx && !db_good;
-    cnt_msgs_flushed_o <= flush_valid && flush_ready;
+    cnt_msgs_flushed_o <= flush_fire;
     if (rst_i) begin
       state_q <= LOOK;
       cnt_rx_unknown_qp_o <= 1'b0;
@@ -462,4 +487,9 @@ module rx_responder #(
 
   logic unused;
   assign unused = ^{c_q, path, m_q, q_rq_qpn_i, work_q, out_level};
+
+  `RNIC_STREAM_HOLD(place_valid, place_ready, {place, place_cqe})
+  `RNIC_STREAM_HOLD(ackq_valid, ackq_ready, ackq)
+  `RNIC_STREAM_HOLD(fail_valid, fail_ready, fail)
+  `RNIC_ASSERT(ack_is_of_a_decision, !(ackq_valid && state_q != WAIT))
 endmodule
