@@ -73,7 +73,6 @@ module dma_read #(
   localparam int unsigned LB = $clog2(B);
   localparam int unsigned TW = $clog2(N_TAG);
   localparam int unsigned GW = (TW < 8) ? 8 - TW : 1;  // generation bits; unused with 256 tags
-  localparam int unsigned RQ_W = 140;                  // dma_rd_req_t
   localparam logic [7:0] LOC_PROT_ERR = 8'h04;
   localparam logic [7:0] FATAL_ERR = 8'h23;
 
@@ -131,25 +130,34 @@ module dma_read #(
 
   // ----------------------------------------------------------------------------------------- lanes
   // One per client: holds the request at hand, its target already known.
-  logic [3*RQ_W-1:0] rd_req;
-  assign rd_req = {rd2_req, rd1_req, rd0_req};
+  logic [2:0] lane_valid, lane_leave, lane_cut;
+  logic [2:0] lane_host, lane_gpu, lane_dev, lane_ref;
+  job_t       lane0_job, lane1_job, lane2_job;
+  job_t       cut_job, cut_next;
+  logic       cut_fire, cut_last;
+  logic [3:0] cut_gnt;
+  logic [1:0] cut_idx;
 
-  logic [2:0]      lane_valid, lane_leave;
-  logic [3*JW-1:0] lane_job;
-  logic [2:0]      lane_host, lane_gpu, lane_dev, lane_ref;
-  job_t            cut_job, cut_next;
-  logic            cut_fire, cut_last;
-  logic [3:0]      cut_gnt;
-  logic [1:0]      cut_idx;
+  assign lane_cut = {3{cut_fire}} & cut_gnt[2:0];
 
-  for (genvar i = 0; i < 3; i++) begin : gen_lane
-    dma_rd_lane #(.CLIENT(i), .DEVMEM_BYTES(DEVMEM_BYTES)) u_lane (
-      .clk_i, .rst_i, .mrrs_i(mrrs_q), .gdr_en_i, .gpu_base_i, .gpu_limit_i, .devmem_base_i,
-      .drain_i, .rd_valid(rd_valid[i]), .rd_ready(rd_ready[i]), .rd_req(rd_req[i*RQ_W +: RQ_W]),
-      .job_valid_o(lane_valid[i]), .job_o(lane_job[i*JW +: JW]), .is_host_o(lane_host[i]),
-      .is_gpu_o(lane_gpu[i]), .is_dev_o(lane_dev[i]), .is_refused_o(lane_ref[i]),
-      .leave_i(lane_leave[i]), .cut_i(cut_fire && cut_gnt[i]), .next_i(cut_next));
-  end
+  dma_rd_lane #(.CLIENT(0), .DEVMEM_BYTES(DEVMEM_BYTES)) u_lane0 (
+    .clk_i, .rst_i, .mrrs_i(mrrs_q), .gdr_en_i, .gpu_base_i, .gpu_limit_i, .devmem_base_i,
+    .drain_i, .rd_valid(rd_valid[0]), .rd_ready(rd_ready[0]), .rd_req(rd0_req),
+    .job_valid_o(lane_valid[0]), .job_o(lane0_job), .is_host_o(lane_host[0]),
+    .is_gpu_o(lane_gpu[0]), .is_dev_o(lane_dev[0]), .is_refused_o(lane_ref[0]),
+    .leave_i(lane_leave[0]), .cut_i(lane_cut[0]), .next_i(cut_next));
+  dma_rd_lane #(.CLIENT(1), .DEVMEM_BYTES(DEVMEM_BYTES)) u_lane1 (
+    .clk_i, .rst_i, .mrrs_i(mrrs_q), .gdr_en_i, .gpu_base_i, .gpu_limit_i, .devmem_base_i,
+    .drain_i, .rd_valid(rd_valid[1]), .rd_ready(rd_ready[1]), .rd_req(rd1_req),
+    .job_valid_o(lane_valid[1]), .job_o(lane1_job), .is_host_o(lane_host[1]),
+    .is_gpu_o(lane_gpu[1]), .is_dev_o(lane_dev[1]), .is_refused_o(lane_ref[1]),
+    .leave_i(lane_leave[1]), .cut_i(lane_cut[1]), .next_i(cut_next));
+  dma_rd_lane #(.CLIENT(2), .DEVMEM_BYTES(DEVMEM_BYTES)) u_lane2 (
+    .clk_i, .rst_i, .mrrs_i(mrrs_q), .gdr_en_i, .gpu_base_i, .gpu_limit_i, .devmem_base_i,
+    .drain_i, .rd_valid(rd_valid[2]), .rd_ready(rd_ready[2]), .rd_req(rd2_req),
+    .job_valid_o(lane_valid[2]), .job_o(lane2_job), .is_host_o(lane_host[2]),
+    .is_gpu_o(lane_gpu[2]), .is_dev_o(lane_dev[2]), .is_refused_o(lane_ref[2]),
+    .leave_i(lane_leave[2]), .cut_i(lane_cut[2]), .next_i(cut_next));
 
   // Requests that leave their lane whole: to the GPU queue, to device_memory, to the error report.
   logic [2:0] gpu_gnt, dev_gnt, ref_gnt;
@@ -165,11 +173,11 @@ module dma_read #(
   rr_select #(.N(3)) u_rr_ref (
     .clk_i, .rst_i, .req_i(lane_ref), .advance_i(ref_move), .gnt_o(ref_gnt), .idx_o(ref_idx),
     .any_o(ref_any));
-  assign gpu_in = lane_job[gpu_idx*JW +: JW];
-  assign dev_in = lane_job[dev_idx*JW +: JW];
-  assign ref_in = lane_job[ref_idx*JW +: JW];
+  assign gpu_in = gpu_idx[1] ? lane2_job : gpu_idx[0] ? lane1_job : lane0_job;
+  assign dev_in = dev_idx[1] ? lane2_job : dev_idx[0] ? lane1_job : lane0_job;
+  assign ref_in = ref_idx[1] ? lane2_job : ref_idx[0] ? lane1_job : lane0_job;
 
-  assign lane_leave = ({3{cut_fire && cut_last}} & cut_gnt[2:0]) | ({3{gpu_move}} & gpu_gnt) |
+  assign lane_leave = ({3{cut_last}} & lane_cut) | ({3{gpu_move}} & gpu_gnt) |
                       ({3{dev_move}} & dev_gnt) | ({3{ref_move}} & ref_gnt);
 
   // ------------------------------------------------------------------------------------- GPU reads
@@ -217,9 +225,9 @@ module dma_read #(
 
   always_comb begin
     case (cut_idx)
-      2'd0: cut_job = lane_job[0*JW +: JW];
-      2'd1: cut_job = lane_job[1*JW +: JW];
-      2'd2: cut_job = lane_job[2*JW +: JW];
+      2'd0: cut_job = lane0_job;
+      2'd1: cut_job = lane1_job;
+      2'd2: cut_job = lane2_job;
       default: cut_job = g_job_q;
     endcase
   end
@@ -435,9 +443,9 @@ module dma_read #(
   logic [DATA_W-1:0] src;
   assign src = dvr_valid_q ? dm_rd_data : m_axi_rdata;
   always_ff @(posedge clk_i) begin
-    if (data_en) begin
-      if (shift == '0) rdrsp_data <= src;
-      else rdrsp_data <= DATA_W'({src, src} >> {(LB + 1)'(B) - {1'b0, shift}, 3'b000});
+    if (data_en && shift == '0) rdrsp_data <= src;
+    if (data_en && shift != '0) begin
+      rdrsp_data <= DATA_W'({src, src} >> {(LB + 1)'(B) - {1'b0, shift}, 3'b000});
     end
   end
 

@@ -81,7 +81,6 @@ module dma_write #(
 );
   localparam int unsigned B = DATA_W / 8;
   localparam int unsigned LB = $clog2(B);
-  localparam int unsigned RQ_W = 129;  // dma_wr_req_t
   localparam int unsigned FW = 10;     // far counters: more than all writes that can be in flight
   localparam logic [7:0] LOC_PROT_ERR = 8'h04;
 
@@ -107,9 +106,6 @@ module dma_write #(
   localparam int unsigned HW = 136;
 
   // ------------------------------------------------------------------------------------ acceptance
-  logic [4*RQ_W-1:0] reqs;
-  assign reqs = {req3, req2, req1, req0};
-
   logic [3:0]            fenced, fence_ok, acc_gnt;
   logic [1:0]            acc_idx;
   logic                  acc_any, acc_fire, hq_ready, head_valid, head_pop;
@@ -122,7 +118,14 @@ module dma_write #(
   rr_select #(.N(4)) u_rr (
     .clk_i, .rst_i, .req_i(req_valid & (~fenced | fence_ok)), .advance_i(acc_fire), .gnt_o(acc_gnt),
     .idx_o(acc_idx), .any_o(acc_any));
-  assign acc_req = reqs[acc_idx*RQ_W +: RQ_W];
+  always_comb begin
+    case (acc_idx)
+      2'd0: acc_req = req0;
+      2'd1: acc_req = req1;
+      2'd2: acc_req = req2;
+      default: acc_req = req3;
+    endcase
+  end
   assign acc_fire = acc_any && hq_ready && !drain_i;
   assign req_ready = drain_i ? 4'hF : hq_ready ? acc_gnt : 4'h0;
 
@@ -277,18 +280,18 @@ module dma_write #(
   logic [DATA_W-1:0] out_data_q, skid_data_q;
   logic              out_valid_q, skid_valid_q, out_take, out_free, new_valid;
 
+  logic [B-1:0] row_strb;
+  logic [31:0]  dev_row;
   always_comb begin
-    new_row.dev = !on_bus;
-    new_row.first = row_q == 9'd0;
-    new_row.last = last_row;
-    new_row.wlast = tlp_last;
-    new_row.client = head.client;
-    new_row.is_queue = head.is_queue;
-    new_row.sampled = head.sampled;
-    new_row.qpn = head.qpn;
-    new_row.psn = head.psn;
-    new_row.row = 32'(({row_addr, {LB{1'b0}}} & (64'(DEVMEM_BYTES) - 64'd1)) >> LB);
-    new_row.strb = fill_q ? '0 : ({B{1'b1}} >> (8'(B) - cnt)) << lo;
+    row_strb = '0;
+    dev_row = 32'd0;
+    new_row = '0;
+    if (step) begin
+      if (!fill_q) row_strb = ({B{1'b1}} >> (8'(B) - cnt)) << lo;
+      dev_row = 32'(({row_addr, {LB{1'b0}}} & (64'(DEVMEM_BYTES) - 64'd1)) >> LB);
+      new_row = {!on_bus, row_q == 9'd0, last_row, tlp_last, head.client, head.is_queue,
+                 head.sampled, head.qpn, head.psn, dev_row, row_strb};
+    end
   end
 
   logic [LB:0] lane_up;
@@ -297,6 +300,9 @@ module dma_write #(
   assign out_ready = !skid_valid_q;
   assign out_take = out_valid_q && (out_q.dev ? dm_wr_ready : m_axi_wready);
   assign out_free = !out_valid_q || out_take;
+  logic to_out, to_skid;
+  assign to_out = new_valid && out_free;      // out_ready: the skid entry is empty
+  assign to_skid = new_valid && !out_free;
   always_ff @(posedge clk_i) begin
     if (out_free) begin
       out_valid_q <= skid_valid_q || new_valid;
@@ -306,15 +312,17 @@ module dma_write #(
         out_data_q <= skid_data_q;
       end else if (new_valid) begin
         out_q <= new_row;
-        if (lane == '0) out_data_q <= src;
-        else out_data_q <= DATA_W'({src, prev_q} >> {lane_up, 3'b000});
       end
-    end else if (new_valid) begin
+    end
+    if (to_skid) begin
       skid_valid_q <= 1'b1;
       skid_q <= new_row;
-      if (lane == '0) skid_data_q <= src;
-      else skid_data_q <= DATA_W'({src, prev_q} >> {lane_up, 3'b000});
     end
+    // Separate conditions, so that the simulator shifts only what is shifted.
+    if (to_out && lane == '0) out_data_q <= src;
+    if (to_out && lane != '0) out_data_q <= DATA_W'({src, prev_q} >> {lane_up, 3'b000});
+    if (to_skid && lane == '0) skid_data_q <= src;
+    if (to_skid && lane != '0) skid_data_q <= DATA_W'({src, prev_q} >> {lane_up, 3'b000});
     if (rst_i) begin
       out_valid_q <= 1'b0;
       skid_valid_q <= 1'b0;

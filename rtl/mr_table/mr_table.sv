@@ -52,8 +52,6 @@ module mr_table #(
 );
   localparam int unsigned IW = $clog2(N_MR);
   localparam int unsigned EW = 222;  // mr_entry_t
-  localparam int unsigned QW = 148;  // mr_req_t
-  localparam int unsigned SW = 70;   // mr_rsp_t
 
   if (N_MR < 2 || N_MR > 65536) begin : gen_check_n
     $error("mr_table: N_MR must be 2 to 65536");
@@ -82,43 +80,42 @@ module mr_table #(
   end
 
   // Lookups: entry read, then checked, then the answer.
-  logic [2*QW-1:0] mrq;
-  logic [1:0]      mrq_valid, fire, mrs_valid;
-  logic [2*SW-1:0] mrs;
-  logic [1:0]      error_pulse, refused_pulse;
-  assign mrq = {mrq1, mrq0};
-  assign mrq_valid = {mrq1_valid, mrq0_valid};
+  logic [1:0]            error_pulse, refused_pulse;
+  logic                  fire0, fire1, cr_fire, cr_range_q;
+  logic [IW-1:0]         index0, index1;
+  rnic_pkg::mr_entry_t   entry0, entry1, entry_cr;
   assign mrq0_ready = !init_q;
   assign mrq1_ready = !init_q;
-  assign fire = mrq_valid & {2{!init_q}};
-  assign {mrs1_valid, mrs0_valid} = mrs_valid;
-  assign {mrs1, mrs0} = mrs;
-
-  logic [3*EW-1:0] rd_entry;
-  logic [3*IW-1:0] rd_index;
-  logic            cr_fire;
   assign cr_ready = !init_q;
+  assign fire0 = mrq0_valid && !init_q;
+  assign fire1 = mrq1_valid && !init_q;
   assign cr_fire = cr_valid && !init_q;
-  assign rd_index[2*IW +: IW] = cr_index[IW-1:0];
-  ram_1w_nr #(.W(EW), .DEPTH(N_MR), .N_RD(3)) u_ram (
-    .clk_i, .wr_en_i(wr_en), .wr_addr_i(wr_index), .wr_data_i(wr_entry), .rd_en_i({cr_fire, fire}),
-    .rd_addr_i(rd_index), .rd_data_o(rd_entry));
 
-  logic cr_range_q;
-  assign crs = cr_range_q ? rd_entry[2*EW +: EW] : '0;
+  ram_sdp #(.W(EW), .DEPTH(N_MR)) u_ram0 (
+    .clk_i, .wr_en_i(wr_en), .wr_addr_i(wr_index), .wr_data_i(wr_entry), .rd_en_i(fire0),
+    .rd_addr_i(index0), .rd_data_o(entry0));
+  ram_sdp #(.W(EW), .DEPTH(N_MR)) u_ram1 (
+    .clk_i, .wr_en_i(wr_en), .wr_addr_i(wr_index), .wr_data_i(wr_entry), .rd_en_i(fire1),
+    .rd_addr_i(index1), .rd_data_o(entry1));
+  ram_sdp #(.W(EW), .DEPTH(N_MR)) u_ram_cmd (
+    .clk_i, .wr_en_i(wr_en), .wr_addr_i(wr_index), .wr_data_i(wr_entry), .rd_en_i(cr_fire),
+    .rd_addr_i(cr_index[IW-1:0]), .rd_data_o(entry_cr));
+
+  assign crs = cr_range_q ? entry_cr : '0;
   always_ff @(posedge clk_i) begin
     crs_valid <= cr_fire;
     if (cr_fire) cr_range_q <= cr_index < 24'(N_MR);
     if (rst_i) crs_valid <= 1'b0;
   end
 
-  for (genvar p = 0; p < 2; p++) begin : gen_port
-    mr_lookup #(.N_MR(N_MR), .DEVMEM_BYTES(DEVMEM_BYTES)) u_lookup (
-      .clk_i, .rst_i, .gdr_en_i, .gpu_base_i, .gpu_limit_i, .devmem_base_i, .fire_i(fire[p]),
-      .req_i(mrq[p*QW +: QW]), .index_o(rd_index[p*IW +: IW]), .entry_i(rd_entry[p*EW +: EW]),
-      .mrs_valid(mrs_valid[p]), .mrs(mrs[p*SW +: SW]), .error_o(error_pulse[p]),
-      .refused_o(refused_pulse[p]));
-  end
+  mr_lookup #(.N_MR(N_MR), .DEVMEM_BYTES(DEVMEM_BYTES)) u_lookup0 (
+    .clk_i, .rst_i, .gdr_en_i, .gpu_base_i, .gpu_limit_i, .devmem_base_i, .fire_i(fire0),
+    .req_i(mrq0), .index_o(index0), .entry_i(entry0), .mrs_valid(mrs0_valid), .mrs(mrs0),
+    .error_o(error_pulse[0]), .refused_o(refused_pulse[0]));
+  mr_lookup #(.N_MR(N_MR), .DEVMEM_BYTES(DEVMEM_BYTES)) u_lookup1 (
+    .clk_i, .rst_i, .gdr_en_i, .gpu_base_i, .gpu_limit_i, .devmem_base_i, .fire_i(fire1),
+    .req_i(mrq1), .index_o(index1), .entry_i(entry1), .mrs_valid(mrs1_valid), .mrs(mrs1),
+    .error_o(error_pulse[1]), .refused_o(refused_pulse[1]));
 
   pulse_merge #(.N(2)) u_errors (
     .clk_i, .rst_i, .pulse_i(error_pulse), .pulse_o(cnt_mr_errors_o));

@@ -264,6 +264,17 @@ TEMPLATE_TEST_CASE(
   }
 }
 
+TEMPLATE_TEST_CASE("a window read takes 3 cycles from address to data", "", D128, D512) {
+  World<TestType> w;
+  w.fill();
+  for (uint32_t i = 0; i < 5; ++i) {
+    w.ar.push({i * w.kB, 0});
+    w.r.wait(i + 1);
+    CHECK(w.r.cycles().back() - w.ar.cycles().back() == 3);
+    w.bench.tick(i);
+  }
+}
+
 TEMPLATE_TEST_CASE("the window answers SLVERR beyond the memory, reads 0 there and writes nothing",
                    "", D128, D512) {
   World<TestType> w;

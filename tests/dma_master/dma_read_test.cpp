@@ -116,6 +116,20 @@ TEMPLATE_TEST_CASE("read latency: request to arvalid 2 cycles, R beat to respons
   for (size_t i = 0; i < w.r_cycles.size(); ++i) CHECK(w.rsp_cycles[i] - w.r_cycles[i] == 1);
 }
 
+TEMPLATE_TEST_CASE("read latency of GPU 3 cycles to arvalid, of device_memory 4 to the response",
+                   "", W512) {
+  DmaWorld<TestType> w;
+  for (uint32_t i = 0; i < 10; ++i) {
+    w.read(1, {kGpuBase[i % 3] + 64 * i, 64, i, 0});
+    w.finish();
+    CHECK(w.ar_cycles.back() - w.rd_cycles.back() == 3);
+    w.read(0, {kDevBase + 64 * i, 64, i, 0});
+    w.finish();
+    CHECK(w.rsp_cycles.back() - w.rd_cycles.back() == 4);
+    w.bench.tick(i % 5);
+  }
+}
+
 TEMPLATE_TEST_CASE("read throughput: a beat every cycle, and a request of one beat every cycle", "",
                    W128, W512, W1024) {
   constexpr uint32_t kB = TestType::kDataW / 8;
