@@ -51,11 +51,29 @@ struct TraceEvent {
   uint32_t info = 0;
 };
 
+// Pins as events of their own, numbered above the hardware's. MAC: qpn is 0, info counts frames. BAR: info is the data
+// of BAR0, the address of BAR1.
+enum PinEvent : uint8_t {
+  kMacTxFirst = 200,  // first beat of a frame taken on mac_tx
+  kMacTxLast = 201,
+  kMacRxFirst = 202,  // first beat of a frame on mac_rx
+  kMacRxLast = 203,
+  kBar0Write = 204,   // data of a BAR0 write taken
+  kBar1Write = 205,   // a beat of BAR1 taken
+};
+
 // Hears of each event; called inside step(), before the edge is evaluated.
 class TraceSink {
  public:
   virtual ~TraceSink() = default;
   virtual void on_trace(const TraceEvent& event) = 0;
+};
+
+// Where the time of the simulation goes: wall time of sampled steps.
+struct StepProfile {
+  uint64_t steps = 0;       // sampled
+  uint64_t model_ns = 0;    // inside the Verilated model
+  uint64_t harness_ns = 0;  // everything else in a step: pins, PCIe, wire, memory
 };
 
 // Frames in and out of the raw port.
@@ -89,7 +107,7 @@ class Nic {
   virtual TimePs last_tx_start_ps() const = 0;
   virtual uint64_t tx_starts() const = 0;
   virtual uint64_t core_cycles() const = 0;
-  // Where the latest failed RTL assertion was reported, empty if none.
+  virtual const StepProfile& profile() const = 0;
   virtual void flush_waves() = 0;
 };
 

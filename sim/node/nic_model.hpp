@@ -8,6 +8,7 @@
 #endif
 
 #include <bit>
+#include <chrono>
 #include <cstring>
 #include <stdexcept>
 
@@ -73,22 +74,48 @@ class NicModel final : public Nic {
 #endif
   }
 
+  const StepProfile& profile() const override { return profile_; }
+
   void step(TimePs now, unsigned edges) override {
+    if (--until_profiled_ != 0) return plain_step(now, edges);
+    until_profiled_ = kProfileEvery;
+    using Clock = std::chrono::steady_clock;
+    const auto start = Clock::now();
+    profiling_ = true;
+    model_time_ = {};
+    plain_step(now, edges);
+    profiling_ = false;
+    const auto all = Clock::now() - start;
+    ++profile_.steps;
+    profile_.model_ns += static_cast<uint64_t>(model_time_.count());
+    profile_.harness_ns += static_cast<uint64_t>(std::chrono::nanoseconds(all - model_time_).count());
+  }
+
+ private:
+  static constexpr uint32_t kProfileEvery = 61;  // steps
+
+  void eval() {
+    if (!profiling_) return top_->eval();
+    const auto start = std::chrono::steady_clock::now();
+    top_->eval();
+    model_time_ += std::chrono::steady_clock::now() - start;
+  }
+
+  void plain_step(TimePs now, unsigned edges) {
     if (edges & kCoreEdge) sample_core(now);
     if (edges & kMacEdge) sample_mac(now);
     if (edges & kCoreEdge) top_->core_clk_i = 1;
     if (edges & kMacEdge) top_->mac_clk_i = 1;
-    top_->eval();
+    eval();
     dump(now);
     if (edges & kCoreEdge) drive_core(now);
-    if (edges & kMacEdge) drive_mac();
+    if (edges & kMacEdge) drive_mac(now);
     top_->core_clk_i = 0;
     top_->mac_clk_i = 0;
-    top_->eval();
+    eval();
     dump(now + 800);
   }
 
- private:
   void clear_inputs() {
     Top& t = *top_;
     t.core_clk_i = t.mac_clk_i = 0;
@@ -109,7 +136,11 @@ class NicModel final : public Nic {
     Top& t = *top_;
     pins_->read();
     port_->sample(now);
-    if (trace_ != nullptr && t.trc_valid_o != 0) tap(now);
+    if (trace_ != nullptr) {
+      if (t.bar0_wvalid && t.bar0_wready) pin_event(now, kBar0Write, t.bar0_wdata);
+      if (t.bar1_wvalid && t.bar1_wready) pin_event(now, kBar1Write, t.bar1_awaddr);
+      if (t.trc_valid_o != 0) tap(now);
+    }
     if (count_borders_) count();
     if (raw_ != nullptr) sample_raw(now);
   }
@@ -185,15 +216,20 @@ class NicModel final : public Nic {
           if (first_beat_) {
             last_tx_start_ = now;
             ++tx_starts_;
+            if (trace_ != nullptr) pin_event(now, kMacTxFirst, tx_starts_);
           }
           first_beat_ = t.mac_tx_last;
+          if (first_beat_ && trace_ != nullptr) pin_event(now, kMacTxLast, tx_starts_);
         }
       }
       tx_ready_ = tx_->edge(now, valid ? &beat : nullptr);
     }
     if (rx_ != nullptr) rx_valid_ = rx_->edge(now, rx_beat_);
   }
-  void drive_mac() {
+  void pin_event(TimePs now, PinEvent event, uint64_t number) {
+    trace_->on_trace({now, cycle_, static_cast<uint8_t>(event), 0xFF, false, 0, static_cast<uint32_t>(number)});
+  }
+  void drive_mac(TimePs now) {
     Top& t = *top_;
     t.mac_tx_ready = tx_ready_;
     t.mac_rx_valid = rx_valid_;
@@ -202,6 +238,10 @@ class NicModel final : public Nic {
       t.mac_rx_cnt = static_cast<uint8_t>(rx_beat_.nbytes);
       t.mac_rx_last = rx_beat_.last;
       t.mac_rx_err = rx_beat_.err;
+      // Seen by the NIC at the next edge.
+      if (rx_beat_.first) ++rx_starts_;
+      if (trace_ != nullptr && rx_beat_.first) pin_event(now + info_.mac_ps, kMacRxFirst, rx_starts_);
+      if (trace_ != nullptr && rx_beat_.last) pin_event(now + info_.mac_ps, kMacRxLast, rx_starts_);
     }
   }
 
@@ -231,7 +271,11 @@ class NicModel final : public Nic {
   uint64_t cycle_ = 0;
   bool tx_ready_ = false, first_beat_ = true;
   TimePs last_tx_start_ = 0;
-  uint64_t tx_starts_ = 0;
+  uint64_t tx_starts_ = 0, rx_starts_ = 0;
+  StepProfile profile_;
+  uint32_t until_profiled_ = kProfileEvery;
+  bool profiling_ = false;
+  std::chrono::nanoseconds model_time_{};
   bool rx_valid_ = false;
   wire::RxBeat rx_beat_;
   std::vector<uint8_t> raw_in_;

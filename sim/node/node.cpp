@@ -23,6 +23,12 @@ void Node::plug(wire::Link& link, int end) {
   nic_->attach(*port_, *fabric_, tx_, rx_);
 }
 
+void Node::plug_loop(wire::Link& link) {
+  tx_ = &link.tx(0);
+  rx_ = &link.rx(1);
+  nic_->attach(*port_, *fabric_, tx_, rx_);
+}
+
 void Node::run_until(TimePs until) {
   for (;;) {
     const TimePs next = next_edge_ps();

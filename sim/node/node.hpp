@@ -42,6 +42,8 @@ class Node {
 
   // The cable's end; before the first step.
   void plug(wire::Link& link, int end);
+  // What it sends comes back to it.
+  void plug_loop(wire::Link& link);
 
   // Every edge up to and including `until`.
   void run_until(TimePs until);

@@ -14,18 +14,57 @@ Node& World::add_node(const NodeConfig& config) {
 wire::Link& World::connect(Node& a, Node& b, const wire::LinkConfig& config) {
   wire::LinkConfig c = config;
   c.fcs_in_stream = a.nic().info().gen_fcs;
+  // One beat ahead: enough to send frames back to back. A MAC that takes more would ask faster than core_clk can give.
+  c.tx_fifo_bytes = a.nic().info().data_w / 8;
   const auto end_of = [](Node& n) {
     return wire::EndConfig{n.nic().info().data_w / 8, n.nic().info().mac_ps};
   };
   links_.push_back(std::make_unique<wire::Link>(c, end_of(a), end_of(b)));
   wire::Link& link = *links_.back();
   for (size_t i = 0; i < nodes_.size(); ++i) {
-    if (nodes_[i].get() == &a) plugs_[i] = {&link, 0};
-    if (nodes_[i].get() == &b) plugs_[i] = {&link, 1};
+    if (nodes_[i].get() == &a) plugs_[i].link = &link;
+    if (nodes_[i].get() == &b) {
+      plugs_[i].link = &link;
+      plugs_[i].end = 1;
+    }
   }
   a.plug(link, 0);
   b.plug(link, 1);
   return link;
+}
+
+wire::Link& World::loop(Node& node, const wire::LinkConfig& config) {
+  wire::LinkConfig c = config;
+  c.fcs_in_stream = node.nic().info().gen_fcs;
+  const wire::EndConfig end{node.nic().info().data_w / 8, node.nic().info().mac_ps};
+  links_.push_back(std::make_unique<wire::Link>(c, end, end));
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].get() == &node) {
+      plugs_[i].link = links_.back().get();
+      plugs_[i].loop = true;
+    }
+  }
+  node.plug_loop(*links_.back());
+  return *links_.back();
+}
+
+wire::Link& World::open_end(Node& node, const wire::LinkConfig& config, std::function<void(TimePs now)> on_edge,
+                            TimePs grain_ps) {
+  wire::LinkConfig c = config;
+  c.fcs_in_stream = node.nic().info().gen_fcs;
+  links_.push_back(
+      std::make_unique<wire::Link>(c, wire::EndConfig{node.nic().info().data_w / 8, node.nic().info().mac_ps},
+                                   wire::EndConfig{}));
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].get() == &node) {
+      plugs_[i].link = links_.back().get();
+      plugs_[i].software = std::move(on_edge);
+      plugs_[i].grain = grain_ps;
+      break;
+    }
+  }
+  node.plug(*links_.back(), 0);
+  return *links_.back();
 }
 
 void World::power_on() {
@@ -37,21 +76,121 @@ void World::power_on() {
 
 TimePs World::limit_of(size_t node, TimePs until) const {
   const Plug& p = plugs_[node];
-  return p.link == nullptr ? until : std::min(until, p.link->safe_until(p.end));
+  return p.link == nullptr || p.loop ? until : std::min(until, p.link->safe_until(p.end));
 }
 
 void World::run_until(TimePs until) {
+  // Short stretches are not worth a wake-up.
+  constexpr TimePs kShortPs = 100'000;
+  if (threaded_ && until > now_ + kShortPs) {
+    run_threads(until);
+  } else {
+    run_serial(until);
+  }
+  now_ = until;
+}
+
+void World::run_serial(TimePs until) {
   // Each node goes as far as its cable lets it; the one that is behind can always move.
   for (bool done = false; !done;) {
     done = true;
     for (size_t i = 0; i < nodes_.size(); ++i) {
       Node& n = *nodes_[i];
+      if (plugs_[i].software) {
+        run_software(i, until);
+        continue;
+      }
       const TimePs limit = limit_of(i, until);
       if (limit > n.now_ps() || n.next_edge_ps() <= limit) n.run_until(limit);
       if (n.now_ps() < until) done = false;
     }
   }
-  now_ = until;
+}
+
+void World::run_software(size_t node, TimePs until) {
+  Node& n = *nodes_[node];
+  Plug& p = plugs_[node];
+  while (n.now_ps() < until) {
+    const TimePs next = std::min(until, n.now_ps() + p.grain);
+    p.software(n.now_ps());
+    p.link->tx(1).advance(next);  // nothing more is sent before that
+    n.run_until(next);
+  }
+}
+
+// ------------------------------------------------------------------------------------------------- threads
+World::~World() { stop_threads(); }
+
+void World::set_threads(unsigned threads) {
+  stop_threads();
+  threaded_ = threads > 1 && nodes_.size() > 1;
+  if (!threaded_) return;
+  stop_ = false;
+  for (size_t i = 1; i < nodes_.size(); ++i) threads_.emplace_back([this, i] { worker(i); });
+}
+
+void World::stop_threads() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& t : threads_) t.join();
+  threads_.clear();
+  threaded_ = false;
+}
+
+void World::run_one(size_t node, TimePs until) {
+  try {
+    Node& n = *nodes_[node];
+    if (plugs_[node].software) return run_software(node, until);
+    while (n.now_ps() < until) {
+      const TimePs limit = limit_of(node, until);
+      if (limit > n.now_ps()) {
+        n.run_until(limit);
+      } else if (failed_.load(std::memory_order_acquire)) {
+        return;  // the other one will not come
+      } else {
+        std::this_thread::yield();
+      }
+    }
+  } catch (...) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!error_) error_ = std::current_exception();
+    failed_.store(true, std::memory_order_release);
+  }
+}
+
+void World::worker(size_t node) {
+  uint64_t done = 0;
+  for (;;) {
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      wake_.wait(lock, [&] { return stop_ || round_ != done; });
+      if (stop_) return;
+      done = round_;
+    }
+    run_one(node, round_until_);
+    running_.fetch_sub(1, std::memory_order_release);
+  }
+}
+
+void World::run_threads(TimePs until) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    round_until_ = until;
+    running_ = threads_.size();
+    ++round_;
+  }
+  wake_.notify_all();
+  run_one(0, until);
+  while (running_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+  if (failed_) {
+    std::exception_ptr error = error_;
+    error_ = nullptr;
+    failed_ = false;
+    std::rethrow_exception(error);
+  }
 }
 
 void World::run_while(const std::function<bool()>& busy, TimePs limit_ps, const std::string& what, TimePs grain_ps) {

@@ -10,10 +10,15 @@
 //   world.run_while([&] { return !done; }, 50'000'000, "the completion");   // throws TimeOut
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "harness/wire/wire.hpp"
@@ -28,9 +33,23 @@ class TimeOut : public std::runtime_error {
 
 class World {
  public:
+  World() = default;
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // 1: everything on the caller's thread. 2 or more: one thread per node. The cycles are the same.
+  void set_threads(unsigned threads);
+
   Node& add_node(const NodeConfig& config);
   // One cable per node.
   wire::Link& connect(Node& a, Node& b, const wire::LinkConfig& config);
+  // A cable whose far end comes back: the node is its own peer.
+  wire::Link& loop(Node& node, const wire::LinkConfig& config);
+  // A cable whose other end, end 1, is driven by software: on_edge(now) is called before the node runs each stretch of
+  // `grain_ps` with the time at which the stretch begins; it must not send for earlier times.
+  wire::Link& open_end(Node& node, const wire::LinkConfig& config, std::function<void(TimePs now)> on_edge,
+                       TimePs grain_ps);
   void power_on();
 
   TimePs now_ps() const { return now_; }
@@ -45,13 +64,33 @@ class World {
   struct Plug {
     wire::Link* link = nullptr;
     int end = 0;
+    bool loop = false;
+    std::function<void(TimePs)> software;  // of the other end
+    TimePs grain = 0;
   };
   TimePs limit_of(size_t node, TimePs until) const;
+  void run_serial(TimePs until);
+  void run_threads(TimePs until);
+  void run_software(size_t node, TimePs until);
+  void run_one(size_t node, TimePs until);
+  void worker(size_t node);
+  void stop_threads();
 
   std::vector<std::unique_ptr<wire::Link>> links_;  // outlive the nodes
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Plug> plugs_;
   TimePs now_ = 0;
+
+  // Workers for nodes 1.., the caller's thread runs node 0.
+  std::vector<std::thread> threads_;
+  bool threaded_ = false;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::atomic<uint64_t> round_{0};
+  std::atomic<size_t> running_{0};
+  std::atomic<bool> stop_{false}, failed_{false};
+  TimePs round_until_ = 0;
+  std::exception_ptr error_;
 };
 
 }  // namespace rnic::sim

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node with its driver loaded: the few verbs with which programs and tests tell what happens.
+//
+//   Host a(world, node_a, {.id = 1}), b(world, node_b, {.id = 2});
+//   a.start(); b.start();
+//   Region& src = a.region(Place::kHost, 4096);
+//   Region& dst = b.region(Place::kHost, 4096);
+//   auto [qa, qb] = connect(a, b, {.mtu = 4096});
+//   a.write(*qa, src, 0, dst, 0, 4096);              // posts and rings
+//   Completion c = a.wait_completion(*qa);           // bounded; names what it waited for
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/driver/device.hpp"
+#include "sim/node/node_bus.hpp"
+
+namespace rnic::sim {
+
+struct HostConfig {
+  uint8_t id = 1;                      // addresses are made of it
+  bool ipv6 = false;
+  bool vlan = false;
+  uint16_t vlan_id = 0;
+  uint8_t pcp = 0, dscp = 0;
+  uint32_t tx_start_threshold = 0;     // bytes; 0: whole frames
+  uint32_t ack_count = 16, ack_cycles = 64;
+  uint32_t ack_req_every = 16;
+  uint32_t pacing = 64;                // outstanding read TLPs
+  uint32_t dma_timeout_us = 10'000;
+  bool peer_to_peer = true;            // GDR_BAR_EN
+  bool relaxed = true;
+};
+
+enum class Place : uint8_t { kHost, kGpu, kDevice };
+
+// Registered memory.
+struct Region {
+  Place place = Place::kHost;
+  mem::DmaBuffer buffer;  // not of kDevice
+  uint64_t iova = 0;
+  uint64_t va = 0;
+  uint64_t size = 0;
+  uint32_t key = 0;
+  uint32_t index = 0;
+};
+
+struct Qp {
+  std::unique_ptr<driver::CompletionQueue> cq;  // of both directions
+  std::unique_ptr<driver::QueuePair> qp;
+  uint32_t cqn = 0;
+  uint32_t sq_psn = 0, rq_psn = 0;
+  uint32_t mtu = 4096;  // bytes
+  std::deque<driver::Completion> received;  // of the receive side, in order
+  uint32_t number() const { return qp->number(); }
+};
+
+struct QpOptions {
+  uint32_t log_sq = 8, log_rq = 6, log_cq = 10;
+  bool sq_sig_all = false;
+  std::unique_ptr<driver::DmaMemory> sq;
+};
+
+struct ConnectOptions {
+  uint32_t mtu = 4096;  // bytes
+  uint32_t psn_a = 0x000100, psn_b = 0x200000;
+  uint32_t log_sq = 8, log_rq = 6, log_cq = 10;
+  driver::ConnectRequest attributes{};  // pkey, access, timers; the rest is set by connect()
+};
+
+class Host {
+ public:
+  Host(World& world, Node& node, const HostConfig& config);
+
+  // Probe, settings, PD 1, event queue 0, path 0 to `peer`.
+  void start(uint8_t peer_id);
+  // Whole-device reset and start again; QPs and regions are gone.
+  void restart(uint8_t peer_id);
+
+  // Registers memory; `misalign` bytes behind a page.
+  Region& region(Place place, uint64_t size, uint64_t misalign = 0, const driver::MrRequest& access = {}, size_t gpu = 0);
+  Qp& create_qp(QpOptions options = {});
+  // Posts one WRITE without ringing; returns the block index.
+  uint16_t post_write(Qp& qp, const Region& src, uint64_t src_off, const Region& dst, uint64_t dst_off, uint32_t len,
+                      bool signaled = true);
+  // Posts and rings.
+  uint16_t write(Qp& qp, const Region& src, uint64_t src_off, const Region& dst, uint64_t dst_off, uint32_t len);
+  // The next CQE of the send side; those of the receive side go to qp.received.
+  std::optional<driver::Completion> poll(Qp& qp);
+  driver::Completion wait_completion(Qp& qp, TimePs limit_ps = 200'000'000);
+  driver::Completion wait_received(Qp& qp, TimePs limit_ps = 200'000'000);
+  std::optional<driver::Event> wait_event(TimePs limit_ps = 200'000'000);
+
+  World& world() { return world_; }
+  Node& node() { return node_; }
+  NodeBus& bus() { return bus_; }
+  driver::Device& nic() { return *nic_; }
+  driver::EventQueue& events() { return *eq_; }
+  const HostConfig& config() const { return config_; }
+  driver::Mac mac(uint8_t id) const { return {0x02, 0, 0, 0, 0, id}; }
+  driver::Ip ip(uint8_t id) const;
+  std::vector<std::unique_ptr<Qp>>& qps() { return qps_; }
+  // Every ring that the NIC may write: (bus address, size), for memory checkers.
+  const std::vector<std::pair<uint64_t, uint64_t>>& written_rings() const { return rings_; }
+
+ private:
+  World& world_;
+  Node& node_;
+  HostConfig config_;
+  NodeBus bus_;
+  std::unique_ptr<driver::Device> nic_;
+  std::unique_ptr<driver::EventQueue> eq_;
+  std::vector<std::unique_ptr<Qp>> qps_;
+  std::vector<std::unique_ptr<Region>> regions_;
+  std::vector<std::pair<uint64_t, uint64_t>> rings_;
+  uint64_t device_next_ = 0;
+  uint32_t next_mr_ = 1;
+};
+
+// One QP on each side, connected to each other and in RTS.
+std::pair<Qp*, Qp*> connect(Host& a, Host& b, const ConnectOptions& options = {});
+void connect_pair(Host& a, Qp& qa, Host& b, Qp& qb, const ConnectOptions& options);
+uint8_t mtu_code(uint32_t bytes);
+
+}  // namespace rnic::sim

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/settings.hpp"
+
+#include "harness/scenario/scenario.hpp"
+
+namespace rnic::sim {
+
+namespace {
+using namespace scenario;
+
+const auto kMemory = [] {
+  return one_of<Memory>({{"host", Memory::kHost}, {"gpu", Memory::kGpu}, {"device", Memory::kDevice}});
+};
+const auto kSource = [] {
+  return one_of<Memory>(
+      {{"host", Memory::kHost}, {"gpu", Memory::kGpu}, {"device", Memory::kDevice}, {"bounce", Memory::kBounce}});
+};
+
+// "504 Gb/s" into kb/s; "unlimited" is 0.
+Value<uint64_t> link_rate() {
+  Value<uint64_t> rate = bit_rate(1000);
+  Value<uint64_t> v;
+  v.expected = "a bit rate such as '504 Gb/s', or 'unlimited'";
+  v.parse = [rate](const std::string& s, std::string& why) -> std::optional<uint64_t> {
+    if (s == "unlimited") return 0;
+    const auto bps = rate.parse(s, why);
+    if (!bps) return std::nullopt;
+    return *bps / 1000;
+  };
+  return v;
+}
+
+// A probability as a count of 256ths.
+void stall(Reader& r, const std::string& key, uint16_t& out) {
+  double p = out / 256.0;
+  if (r.opt(key, p, probability())) out = static_cast<uint16_t>(p * 256);
+}
+
+void read_pcie(Reader& r, pcie::Config& c) {
+  std::string preset = "reference";
+  r.opt("preset", preset,
+        one_of<std::string>({{"reference", "reference"}, {"zero", "zero"}, {"gen5x16", "gen5x16"}}));
+  c = pcie::Config::preset(preset);
+  r.opt("mps", c.mps, power_of_two(128, 4096));
+  r.opt("mrrs", c.mrrs, power_of_two(128, 4096));
+  r.opt("rcb", c.rcb, power_of_two(64, 128));
+  r.opt("completion_bytes", c.completion_bytes, power_of_two(64, 4096));
+  r.opt("tags", c.tags, unsigned_integer(1, 256));
+  r.opt("in_order_completions", c.in_order_completions);
+  r.opt("interleave_completions", c.interleave_completions);
+  r.opt("random_split", c.random_split);
+  r.opt("up_rate", c.link.up_kbps, link_rate());
+  r.opt("down_rate", c.link.down_kbps, link_rate());
+  r.opt("up_latency", c.link.up_latency_ps, duration());
+  r.opt("down_latency", c.link.down_latency_ps, duration());
+  r.opt("tlp_overhead", c.link.tlp_overhead);
+  r.opt("cut_through", c.link.cut_through);
+  r.opt("ring_read", c.host.ring_read_ps, duration());
+  r.opt("data_read", c.host.data_read_ps, duration());
+  r.opt("write_commit", c.host.write_commit_ps, duration());
+  r.opt("read_jitter", c.host.read_jitter_ps, duration());
+  r.opt("write_jitter", c.host.write_jitter_ps, duration());
+  r.opt("mmio_issue", c.host.mmio_issue_ps, duration());
+}
+
+void read_gpu(Reader& r, pcie::GpuConfig& c) {
+  std::string preset = "reference";
+  r.opt("preset", preset,
+        one_of<std::string>({{"reference", "reference"}, {"zero", "zero"}, {"gen5x16", "gen5x16"}}));
+  c = pcie::gpu_preset(preset);
+  uint64_t base = 0x80'0000'0000, size = 1ull << 30;
+  r.opt("base", base, bytes());
+  r.opt("size", size, bytes(mem::kPageBytes));
+  c.base = base;
+  c.limit = base + size;
+  r.opt("extra_latency", c.extra_latency_ps, duration());
+  r.opt("read", c.read_ps, duration());
+  r.opt("ring_read", c.ring_read_ps, duration());
+  r.opt("write_commit", c.write_commit_ps, duration());
+  r.opt("read_jitter", c.read_jitter_ps, duration());
+  r.opt("write_jitter", c.write_jitter_ps, duration());
+  r.opt("read_rate", c.read_kbps, link_rate());
+  r.opt("write_rate", c.write_kbps, link_rate());
+  r.opt("bounce_copy", c.bounce_copy_ps, duration());
+  r.opt("bounce_rate", c.bounce_kbps, link_rate());
+  if ((base | size) & mem::kPageMask) r.error("base", "base and size must be multiples of 4 KiB");
+}
+
+void read_flow(Reader& r, Flow& f, bool pair) {
+  std::string from = "a";
+  r.opt("from", from, one_of<std::string>({{"a", "a"}, {"b", "b"}}));
+  f.from = from == "b" ? 1 : 0;
+  if (f.from == 1 && !pair) r.error("from", "a loop has only node a");
+  r.opt("qps", f.qps, unsigned_integer(1, 64));
+  r.list("sizes", f.sizes, bytes(0, 1u << 30), 1, 64);
+  r.opt("count", f.count, unsigned_integer(1, 100'000'000));
+  r.opt("depth", f.depth, unsigned_integer(1, 16384));
+  r.opt("imm", f.imm);
+  r.opt("inline", f.inlined);
+  r.opt("source", f.source, kMemory());
+  r.opt("target", f.target, kMemory());
+  r.opt("doorbell_every", f.doorbell_every, unsigned_integer(1, 1024));
+  r.opt("signal_every", f.signal_every, unsigned_integer(1, 4096));
+  r.opt("source_misalign", f.source_misalign, bytes(0, 4095));
+  r.opt("target_misalign", f.target_misalign, bytes(0, 4095));
+  r.opt("random_offsets", f.random_offsets);
+  if (f.depth < f.signal_every) r.error("depth", "must be at least signal_every");
+  if (f.depth < f.doorbell_every) r.error("depth", "must be at least doorbell_every");
+  if (f.inlined) {
+    for (uint32_t s : f.sizes) {
+      if (s > 4064) r.error("sizes", "inline data end at 4064 bytes");
+    }
+  }
+  if (f.source == Memory::kDevice || f.target == Memory::kDevice)
+    r.error("source", "device memory is for latency steps");
+}
+
+void read_step(Reader& r, Step& step, const Settings& s) {
+  r.req("name", step.name, text());
+  enum class Do { kLatency, kTraffic, kRaw } what = Do::kLatency;
+  r.req("do", what, one_of<Do>({{"latency", Do::kLatency}, {"traffic", Do::kTraffic}, {"raw", Do::kRaw}}));
+  const bool pair = s.topology == Topology::kPair;
+  const auto need_gpu = [&](Memory m, const std::string& key) {
+    if ((m == Memory::kGpu || m == Memory::kBounce) && !s.has_gpu) r.error(key, "needs a GPU: give the key 'gpu'");
+  };
+  switch (what) {
+    case Do::kLatency: {
+      LatencyStep& l = step.latency.emplace();
+      r.opt("size", l.size, bytes(0, 1u << 30));
+      r.opt("imm", l.imm);
+      r.opt("inline", l.inlined);
+      r.opt("long_form", l.long_form);
+      r.opt("post", l.post,
+            one_of<Post>({{"doorbell", Post::kDoorbell}, {"blueflame", Post::kBlueFlame}, {"gpu", Post::kGpu}}));
+      r.opt("source", l.source, kSource());
+      r.opt("target", l.target, kMemory());
+      r.opt("repeat", l.repeat, unsigned_integer(1, 100'000));
+      r.opt("reference", l.reference);
+      need_gpu(l.source, "source");
+      need_gpu(l.target, "target");
+      if (l.post == Post::kGpu && !s.has_gpu) r.error("post", "needs a GPU: give the key 'gpu'");
+      if (l.inlined && l.size > 4064) r.error("size", "inline data end at 4064 bytes");
+      break;
+    }
+    case Do::kTraffic: {
+      TrafficStep& t = step.traffic.emplace();
+      r.each(
+          "flows",
+          [&](Reader& f, size_t) {
+            Flow flow;
+            read_flow(f, flow, pair);
+            if (flow.source == Memory::kGpu || flow.target == Memory::kGpu) need_gpu(Memory::kGpu, "flows");
+            t.flows.push_back(flow);
+          },
+          1, 16);
+      r.opt("grain", t.grain_ps, duration(10'000));
+      r.opt("limit", t.limit_ps, duration(1));
+      r.opt("speed", t.speed);
+      uint32_t qps = 0;
+      for (const Flow& f : t.flows) qps += f.qps * (pair ? 1 : 2);
+      if (qps > 64) r.error("flows", "more than 64 QPs in all");
+      break;
+    }
+    case Do::kRaw: {
+      RawStep& w = step.raw.emplace();
+      r.opt("count", w.count, unsigned_integer(1, 1000));
+      break;
+    }
+  }
+}
+
+Settings read(Document& doc) {
+  Settings s;
+  s.file = doc.name();
+  {
+    Reader r(doc);
+    r.opt("title", s.title, text());
+    r.opt("seed", s.seed);
+    r.opt("topology", s.topology, one_of<Topology>({{"pair", Topology::kPair}, {"loop", Topology::kLoop}}));
+    s.wire.rate_bps = 400'000'000'000;
+    s.wire.delay_ps = 200'000;
+    r.child("nic", [&](Reader& n) {
+      n.opt("data_w", s.data_w, power_of_two(128, 1024));
+      n.opt("mtu", s.mtu, power_of_two(256, 4096));
+      n.opt("tx_start_threshold", s.host.tx_start_threshold, bytes(0, 4096));
+      n.opt("ack_count", s.host.ack_count, unsigned_integer(1, 255));
+      n.opt("ack_cycles", s.host.ack_cycles, unsigned_integer(0, 65535));
+      n.opt("ack_req_every", s.host.ack_req_every, unsigned_integer(0, 255));
+      n.opt("pacing", s.host.pacing, unsigned_integer(1, 255));
+      n.opt("dma_timeout_us", s.host.dma_timeout_us, unsigned_integer(0, 0xFFFFF));
+      n.opt("relaxed", s.host.relaxed);
+      n.opt("peer_to_peer", s.host.peer_to_peer);
+      n.opt("log_sq", s.log_sq, unsigned_integer(2, 15));
+    });
+    r.child("net", [&](Reader& n) {
+      n.opt("ipv6", s.host.ipv6);
+      n.opt("vlan", s.host.vlan_id, unsigned_integer(1, 4094));
+      s.host.vlan = n.has("vlan");
+      n.opt("pcp", s.host.pcp, unsigned_integer(0, 7));
+      n.opt("dscp", s.host.dscp, unsigned_integer(0, 63));
+    });
+    r.child("wire", [&](Reader& w) {
+      w.opt("rate", s.wire.rate_bps, bit_rate(1'000'000'000));
+      w.opt("delay", s.wire.delay_ps, duration(1600));
+    });
+    s.pcie = pcie::Config::reference_delays();
+    r.child("pcie", [&](Reader& p) { read_pcie(p, s.pcie); });
+    s.has_gpu = r.child("gpu", [&](Reader& g) { read_gpu(g, s.gpu); });
+    r.child("iommu", [&](Reader& i) {
+      i.opt("enabled", s.iommu.enabled);
+      i.opt("hit", s.iommu.hit_ps, duration());
+      i.opt("miss", s.iommu.miss_ps, duration());
+      i.opt("cache_entries", s.iommu.cache_entries, unsigned_integer(0, 1u << 20));
+    });
+    r.child("memory", [&](Reader& m) {
+      m.opt("layout", s.layout,
+            one_of<mem::Layout>({{"identity", mem::Layout::kIdentity},
+                                 {"contiguous", mem::Layout::kContiguous},
+                                 {"scattered", mem::Layout::kScattered}}));
+    });
+    r.child("stalls", [&](Reader& t) {
+      stall(t, "aw", s.stalls.aw);
+      stall(t, "w", s.stalls.w);
+      stall(t, "b", s.stalls.b);
+      stall(t, "ar", s.stalls.ar);
+      stall(t, "r", s.stalls.r);
+      stall(t, "bar", s.bar_stall);
+    });
+    r.each(
+        "steps",
+        [&](Reader& q, size_t) {
+          Step step;
+          read_step(q, step, s);
+          s.steps.push_back(std::move(step));
+        },
+        1, 100);
+    for (size_t i = 0; i < s.steps.size(); ++i) {
+      for (size_t j = 0; j < i; ++j) {
+        if (s.steps[i].name == s.steps[j].name && !s.steps[i].name.empty())
+          r.error("steps", "two steps are called '" + s.steps[i].name + "'");
+      }
+    }
+  }
+  doc.check();
+  return s;
+}
+}  // namespace
+
+Settings load_settings(const std::string& path, const std::vector<std::string>& overrides) {
+  Document doc = Document::load(path);
+  for (const std::string& o : overrides) doc.set(o);
+  return read(doc);
+}
+
+Settings parse_settings(const std::string& yaml, const std::string& name, const std::vector<std::string>& overrides) {
+  Document doc = Document::parse(yaml, name);
+  for (const std::string& o : overrides) doc.set(o);
+  return read(doc);
+}
+
+std::string scenario_title(const std::string& path) {
+  const Document doc = Document::load(path);
+  const YAML::Node title = doc.root()["title"];
+  return title.IsDefined() && title.IsScalar() ? title.as<std::string>() : "";
+}
+
+}  // namespace rnic::sim

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// A scenario file as plain structures: the world, its nodes, and the steps to take. sim/README.md lists every key.
+//
+//   Settings s = load_settings("sim/scenarios/first_light.yaml", {"seed=7"});   // throws ScenarioError
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/pcie/config.hpp"
+#include "harness/wire/wire.hpp"
+#include "sim/host/host.hpp"
+
+namespace rnic::sim {
+
+enum class Topology : uint8_t {
+  kPair,  // two nodes, one cable
+  kLoop,  // one node, its cable comes back
+};
+
+enum class Memory : uint8_t { kHost, kGpu, kDevice, kBounce };
+enum class Post : uint8_t { kDoorbell, kBlueFlame, kGpu };
+
+// One WRITE alone, `repeat` times, with its stage table.
+struct LatencyStep {
+  uint32_t size = 4096;
+  bool imm = false;
+  bool inlined = false;
+  bool long_form = false;
+  Post post = Post::kDoorbell;
+  Memory source = Memory::kHost, target = Memory::kHost;
+  uint32_t repeat = 1;
+  bool reference = false;  // print the published figures beside it
+};
+
+// Messages of one kind from one node to the other.
+struct Flow {
+  uint32_t from = 0;  // node
+  uint32_t qps = 1;
+  std::vector<uint32_t> sizes = {4096};
+  uint32_t count = 64;          // messages in all
+  uint32_t depth = 16;          // outstanding per QP
+  bool imm = false;
+  bool inlined = false;
+  Memory source = Memory::kHost, target = Memory::kHost;
+  uint32_t doorbell_every = 1;
+  uint32_t signal_every = 1;
+  uint32_t source_misalign = 0, target_misalign = 0;  // bytes
+  bool random_offsets = false;  // each message somewhere else in its slot
+};
+
+struct TrafficStep {
+  std::vector<Flow> flows;
+  TimePs grain_ps = 200'000;    // how often the programs look
+  TimePs limit_ps = 100'000'000'000;
+  bool speed = false;           // report simulation speed as a figure
+};
+
+// Raw frames both ways beside whatever runs: an ARP request out of each node, seen by the other.
+struct RawStep {
+  uint32_t count = 1;
+};
+
+struct Step {
+  std::string name;
+  std::optional<LatencyStep> latency;
+  std::optional<TrafficStep> traffic;
+  std::optional<RawStep> raw;
+};
+
+struct Settings {
+  std::string title, file;
+  uint64_t seed = 1;
+  Topology topology = Topology::kPair;
+  uint32_t data_w = 512;
+  uint32_t mtu = 4096;
+  wire::LinkConfig wire;
+  pcie::Config pcie;
+  bool has_gpu = false;
+  pcie::GpuConfig gpu;
+  mem::IommuConfig iommu;
+  mem::Layout layout = mem::Layout::kContiguous;
+  axi::DmaStalls stalls;
+  uint16_t bar_stall = 0;
+  HostConfig host;
+  uint32_t log_sq = 10;
+  std::vector<Step> steps;
+};
+
+Settings load_settings(const std::string& path, const std::vector<std::string>& overrides);
+Settings parse_settings(const std::string& yaml, const std::string& name,
+                        const std::vector<std::string>& overrides = {});
+// The title of a scenario file, without checking the rest.
+std::string scenario_title(const std::string& path);
+
+}  // namespace rnic::sim
