@@ -5,6 +5,9 @@
 #include <Vrx_chain_256.h>
 #include <Vrx_chain_512.h>
 
+#include <filesystem>
+
+#include "harness/pcap/pcap.hpp"
 #include "tests/rx_depacketizer/rx_checks.hpp"
 #include "tests/support/bench.hpp"
 
@@ -167,5 +170,48 @@ TEMPLATE_TEST_CASE("reset in the middle of everything, then all is as new", "", 
     const auto sent = wire(maker.mix(20, 200));
     b.run(sent);
     b.out.check(sent, true);
+  }
+}
+
+TEMPLATE_TEST_CASE("every frame that a software stack sent arrives with fields and payload", "",
+                   Vrx_chain_128, Vrx_chain_1024) {
+  size_t packets = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(RNIC_SOURCE_DIR "/tests/captures")) {
+    if (entry.path().extension() != ".pcap") continue;
+    INFO(entry.path().string());
+    pcap::PcapReader reader(entry.path().string());
+    std::vector<WireFrame> sent;
+    for (pcap::PcapPacket p; sent.size() < 400 && reader.next(p);)
+      sent.push_back({Bytes(p.bytes.begin(), p.bytes.end())});
+    REQUIRE(!sent.empty());
+    ChainBench<TestType> b;
+    b.run(sent);
+    b.out.check(sent, true);
+    CHECK(b.out.count[kIcrcErrors] == 0);
+    CHECK(b.out.count[kHeaderErrors] == 0);
+    packets += b.out.rxm.size();
+  }
+  CHECK(packets > 2500);
+}
+
+TEMPLATE_TEST_CASE("random frames under many patterns of stalls arrive whole or are counted",
+                   "[.soak]", WIDTHS) {
+  auto rng = test::rng("soak");
+  for (int round = 0; round < 30; ++round) {
+    ChainBench<TestType> b;
+    FrameMaker maker(rng);
+    auto any = [&] {
+      return rng.chance(0.4)   ? Stall::none()
+             : rng.chance(0.5) ? Stall::random(0.1 * static_cast<double>(rng.below(9)))
+                               : Stall::bursts(0.1, static_cast<unsigned>(rng.between(1, 80)));
+    };
+    b.out.rxm.set_stall(any());
+    b.out.rxd.set_stall(any());
+    b.out.raw.set_stall(any());
+    b.driver.set_gaps(any());
+    rng = test::Rng(rng.u64());
+    const auto sent = wire(maker.mix(3000, round % 2 ? 4096 : 300));
+    b.run(sent);
+    b.out.check(sent, false);
   }
 }
