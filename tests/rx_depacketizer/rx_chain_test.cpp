@@ -33,7 +33,7 @@ struct ChainBench {
   void run(const std::vector<WireFrame>& frames) {
     for (const auto& f : frames) driver.push(f);
     bench.wait(
-        "frames to be driven", [this] { return driver.idle(); }, 1000000);
+        "frames to be driven", [this] { return driver.idle(); }, 20000000);
     bench.tick(8);
     out.drain(bench);
   }
