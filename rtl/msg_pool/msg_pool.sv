@@ -54,10 +54,11 @@ module msg_pool #(
   logic [CW-1:0]    free;
   logic [3:0]       nudge_level, nudge_due;
   logic             nudge_room;
-  logic             nudge_kind;
+  logic             nudge_kind, nudge1_q, nudge_in_ready;
+  logic [23:0]      nudge1_qpn_q;
 
   // Every push inside has its record, and its nudge a place.
-  assign nudge_due  = nudge_level + {1'b0, q_level};
+  assign nudge_due  = nudge_level + {1'b0, q_level} + {3'd0, nudge1_q};
   assign nudge_room = nudge_due < 4'(NUDGES);
   assign msg_push_ready = init_done_o && q_room && free > CW'(q_level) && nudge_room;
   assign msg_room_o = msg_push_ready;
@@ -130,8 +131,6 @@ module msg_pool #(
 
   // ---------------------------------------------------------------------------------------- nudges
   // Two cycles after the push was taken into its list, so that a lookup made then finds it.
-  logic        nudge1_q, nudge_in_ready;
-  logic [23:0] nudge1_qpn_q;
   assign nudge_kind = q_msg.kind == rnic_pkg::MSG_LOCAL || q_msg.kind == rnic_pkg::MSG_FAILED;
   always_ff @(posedge clk_i) begin
     nudge1_q <= push_fire && nudge_kind;

@@ -104,6 +104,7 @@ module sq_scheduler #(
   localparam logic [15:0] CAP = 16'(QP_CAP);
   localparam logic [15:0] FB = 16'(FETCH_BLOCKS);
   localparam logic [15:0] WORTH = 16'd8;       // room for fewer blocks is not worth a fetch
+  localparam logic [CW-1:0] BF_SLACK = CW'(4); // entries whose pop is counted but may still wait in wqe_store
   localparam logic [1:0] RELEASES = 2'd2;      // QPs that look at once whether msg_pool has room for them
 
   if (QP_CAP < 16 || QP_CAP > 32 || N_WQE < QP_CAP || FETCH_BLOCKS > 16 || FETCH_BLOCKS < 4) begin : gen_bad_depth
@@ -324,7 +325,7 @@ module sq_scheduler #(
   assign post_fit = post_real && state_ok && (step_ok || post_old);
   assign post_ok1 = post_real && state_ok && step_ok;
   assign bf_ok = post_ok1 && p_bf_q && p_ctx.state == rnic_pkg::QPS_RTS && p_entry_q.index == st.prod &&
-                 st.prod == st.fetch && st.job == '0 && {10'd0, st.occ} < CAP && credits_q != '0 &&
+                 st.prod == st.fetch && st.job == '0 && {10'd0, st.occ} < CAP && credits_q > BF_SLACK &&
                  !bf_bad && !bf_link && bf_blocks == p_entry_q.blocks;
 
   always_comb begin

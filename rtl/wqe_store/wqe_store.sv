@@ -3,7 +3,8 @@
 // Holds decoded WQEs until their QP has a turn: one pool of N_WQE entries, a list per QP in posting order.
 // One push or pop per cycle; BlueFlame goes first, pops next (they wait in a queue), fetched WQEs last. A walk gives its
 // first entry 2 cycles after hd_lk_valid, then one per cycle. The pool never overflows: sq_scheduler reserves room
-// before it asks for a fetch or sends a BlueFlame WQE. Nothing is dropped but on flush.
+// before it asks for a fetch or sends a BlueFlame WQE (with
+// some slack for pops that wait here). Nothing is dropped but on flush.
 `include "rnic_assert.svh"
 
 module wqe_store #(
