@@ -1,255 +1,232 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes Ethernet frames: header, VLAN tag, padding to 60 bytes, FCS if GEN_FCS. Runs on mac_clk.
-// Throughput: one beat per cycle; one more beat per frame where header (and FCS) do not fit into the last one. Latency: 1
-// cycle from in_valid to mac_tx_valid (GEN_FCS: 5). A frame starts when its last or its second beat is here, so that the
-// crossing's jitter cannot starve it. Order: as it comes. mac_tx_valid never falls inside a frame: when the crossing has no
-// beat, the frame ends with mac_tx_err, the rest of the packet is discarded, and underrun_o names it.
-// A packet with abort ends its frame with mac_tx_err too. in_ready depends on mac_tx_ready.
+// Makes Ethernet frames: header, VLAN tag, padding to 60 bytes and, with GEN_FCS = 1, the FCS. Runs on the MAC's clock.
+//
+// One beat per cycle, plus one where header or FCS make the frame longer by a beat. Latency: a beat offered in cycle c is on
+// the MAC's pins in cycle c + 1 (GEN_FCS = 1: c + 6). The first beat of a frame of several beats waits up to
+// START_DELAY cycles, unless more beats than that are there. Raw frames pass without a header.
+//
+// Inside a frame there is a beat for every cycle with mac_tx_ready. If the next beat is not there, the frame ends with a beat
+// with mac_tx_err, the rest of it is discarded and underrun_o tells whose it was. in_abort also becomes mac_tx_err.
+`include "rnic_assert.svh"
 module mac_tx_gen #(
-    parameter int unsigned DATA_W = 512,
-    parameter int unsigned GEN_FCS = 0
+  parameter int unsigned DATA_W = 512,
+  parameter int unsigned GEN_FCS = 0,        // 0: the MAC behind us adds the FCS
+  parameter int unsigned START_DELAY = 2     // cycles, 0 to 100
 ) (
-    input  logic               clk_i,
-    input  logic               rst_i,
-    input  logic               in_valid,
-    output logic               in_ready,
-    input  logic [DATA_W-1:0]  in_data,
-    input  logic [7:0]         in_cnt,
-    input  logic               in_last,
-    input  logic               in_abort,
-    input  rnic_pkg::tx_eth_t  in_eth,
-    input  logic               in_two,
-    output logic               mac_tx_valid,
-    input  logic               mac_tx_ready,
-    output logic [DATA_W-1:0]  mac_tx_data,
-    output logic [7:0]         mac_tx_cnt,
-    output logic               mac_tx_last,
-    output logic               mac_tx_err,
-    output logic               underrun_o,
-    output logic [23:0]        underrun_qpn_o,
-    output logic [23:0]        underrun_psn_o
+  input  logic               clk_i,          // of the MAC
+  input  logic               rst_i,
+  // cdc_tx
+  input  logic               in_valid,
+  output logic               in_ready,
+  input  logic [DATA_W-1:0]  in_data,        // lanes from in_cnt on are zero
+  input  logic [7:0]         in_cnt,
+  input  logic               in_last,
+  input  logic               in_abort,
+  input  rnic_pkg::tx_eth_t  in_eth,
+  input  logic [7:0]         in_level_i,     // beats that wait
+  // MAC
+  output logic               mac_tx_valid,
+  input  logic               mac_tx_ready,
+  output logic [DATA_W-1:0]  mac_tx_data,
+  output logic [7:0]         mac_tx_cnt,
+  output logic               mac_tx_last,
+  output logic               mac_tx_err,     // with mac_tx_last: the frame is not good
+  output logic               underrun_o,
+  output logic [23:0]        underrun_qpn_o,
+  output logic [23:0]        underrun_psn_o
 );
   localparam int unsigned B = DATA_W / 8;
-  localparam int unsigned MIN_FRAME = 60;
-  localparam int unsigned TAGGED = 18, PLAIN = 14;
-  // A tagged header is longer than a 128-bit beat: its first beat goes alone.
-  localparam int unsigned TAGGED_SHIFT = TAGGED % B;
-  localparam bit HEAD_BEAT = TAGGED >= B;
+  // A tagged header of 18 bytes is longer than a beat of 16: then it gives a beat of its own, and 2 bytes.
+  localparam bit SPLIT = DATA_W == 128;
+  localparam int unsigned S_TAG = SPLIT ? 2 : 18;
 
-  if (DATA_W != 128 && DATA_W != 256 && DATA_W != 512 && DATA_W != 1024) begin : gen_bad_w
+  if (DATA_W != 128 && DATA_W != 256 && DATA_W != 512 && DATA_W != 1024) begin : gen_bad_width
     $error("mac_tx_gen: DATA_W must be 128, 256, 512 or 1024");
   end
+  if (GEN_FCS > 1 || START_DELAY > 100) begin : gen_bad_rest
+    $error("mac_tx_gen: GEN_FCS must be 0 or 1, START_DELAY at most 100");
+  end
 
-  // ------------------------------------------------------------------------------------------ header
-  // Lane 0 first: destination, source, (tag,) EtherType.
-  logic [TAGGED*8-1:0] header;
-  logic [15:0] ethertype;
+  // ------------------------------------------------------------------------------------- header, padding
+  logic              body_q;        // the frame's first beat is out
+  logic              tag_out_q;     // SPLIT: the beat with the tagged header is out
+  logic              flush_q;       // only carry_q is left
+  logic              pad_q;         // only padding is left
+  logic              err_q;
+  logic [DATA_W-1:0] carry_q;
+  logic [7:0]        flush_cnt_q, wait_q;
+  logic [6:0]        sent_q;        // bytes of the frame that are out, at most 64
+  logic              go, head, tag_beat, take, b_valid, b_ready, b_fire, b_last, b_err, ends, over;
+  logic [DATA_W-1:0] b_data;
+  logic [7:0]        b_cnt, cnt;
+  logic [4:0]        shift;
+  logic [8:0]        total;
+  logic [143:0]      hdr_tag;       // first wire byte in bits 7:0
+  logic [111:0]      hdr_plain;
+  logic [15:0]       ethertype;
+
   assign ethertype = in_eth.ipv6 ? roce_pkg::ETHERTYPE_IPV6 : roce_pkg::ETHERTYPE_IPV4;
+
+  function automatic logic [47:0] swap6(input logic [47:0] x);
+    swap6 = {x[7:0], x[15:8], x[23:16], x[31:24], x[39:32], x[47:40]};
+  endfunction
+  assign hdr_plain = {ethertype[7:0], ethertype[15:8], swap6(in_eth.smac), swap6(in_eth.dmac)};
+  assign hdr_tag   = {ethertype[7:0], ethertype[15:8], in_eth.tci[7:0], in_eth.tci[15:8], 16'h0081,
+                      swap6(in_eth.smac), swap6(in_eth.dmac)};
+
+  assign go       = body_q || tag_out_q || in_last || START_DELAY == 0 || in_level_i > 8'(START_DELAY) ||
+                    wait_q == 8'(START_DELAY);
+  assign head     = !body_q;
+  assign tag_beat = SPLIT && head && !tag_out_q && in_eth.vlan && !in_eth.raw && !flush_q && !pad_q;
+  assign shift    = in_eth.raw ? 5'd0 : in_eth.vlan ? 5'(S_TAG) : 5'd14;
+  assign b_valid  = flush_q || pad_q || (in_valid && go);
+  assign b_fire   = b_valid && b_ready;
+  assign take     = b_fire && !flush_q && !pad_q && !tag_beat;
+  assign in_ready = b_ready && go && !flush_q && !pad_q && !tag_beat;
+  assign total    = 9'(in_cnt) + 9'(shift);
+  assign over     = total > 9'(B);
+
   always_comb begin
-    header = '0;
-    for (int i = 0; i < 6; i++) begin
-      header[i*8+:8] = in_eth.dmac[(5-i)*8+:8];
-      header[(i+6)*8+:8] = in_eth.smac[(5-i)*8+:8];
+    b_data = '0;
+    if (flush_q) begin
+      b_data = carry_q;
+    end else if (!pad_q && b_fire) begin
+      if (tag_beat) b_data = DATA_W'(hdr_tag);
+      else if (in_eth.raw) b_data = in_data;
+      else if (in_eth.vlan) b_data = {in_data[DATA_W-S_TAG*8-1:0],
+                                      head ? hdr_tag[143-:S_TAG*8] : carry_q[S_TAG*8-1:0]};
+      else b_data = {in_data[DATA_W-113:0], head ? hdr_plain : carry_q[111:0]};
     end
-    if (in_eth.vlan) begin
-      header[12*8+:16] = {roce_pkg::ETHERTYPE_VLAN[7:0], roce_pkg::ETHERTYPE_VLAN[15:8]};
-      header[14*8+:16] = {in_eth.tci[7:0], in_eth.tci[15:8]};
-      header[16*8+:16] = {ethertype[7:0], ethertype[15:8]};
-    end else begin
-      header[12*8+:16] = {ethertype[7:0], ethertype[15:8]};
+  end
+
+  // cnt: bytes of this beat without padding; ends: nothing but padding follows.
+  assign cnt  = pad_q ? 8'd0 : flush_q ? flush_cnt_q : tag_beat || over ? 8'(B) : total[7:0];
+  assign ends = pad_q || flush_q || (!tag_beat && in_last && !over);
+  always_comb begin
+    b_cnt  = cnt;
+    b_last = ends;
+    if (ends && 9'(sent_q) + 9'(cnt) < 9'd60) begin
+      b_last = 9'd60 - 9'(sent_q) <= 9'(B);
+      b_cnt  = b_last ? 8'd60 - 8'(sent_q) : 8'(B);
     end
   end
+  assign b_err = b_last && (flush_q || pad_q ? err_q : in_abort);
 
-  // ----------------------------------------------------------------------------------- shift and frame
-  // START waits for a frame, BODY passes its beats, TAIL sends what the shift pushed out of the last beat, PAD fills up
-  // short frames, DISCARD swallows the rest of a starved packet.
-  typedef enum logic [2:0] {START, BODY, TAIL, PAD, DISCARD} state_e;
-  state_e state_q, state_d;
-  logic [1:0] shift_q, shift;  // 0 raw, 1 plain, 2 tagged
-  logic [TAGGED*8-1:0] carry_q, carry;
-  logic [7:0] tail_cnt_q;
-  logic abort_q;
-  logic [1:0] beat_q;          // beats of the frame sent, up to 3
-  logic adv, has_tag;
-  assign has_tag = in_eth.vlan && !in_eth.raw;
-
-  // The beat that would leave now.
-  logic f_valid, f_last, f_err;
-  logic [DATA_W-1:0] f_data, shifted;
-  logic [7:0] f_cnt;
-  logic [8:0] total;
-  logic take_in, overflows, starved, head_alone;
-  logic [1:0] kind;
-  assign kind = in_eth.raw ? 2'd0 : has_tag ? 2'd2 : 2'd1;
-  assign shift = (state_q == START) ? kind : shift_q;
-  // In the first beat the carry is the header itself; of a tag that had a beat alone, its rest.
-  assign carry = (state_q == START) ? header : carry_q;
-  assign head_alone = HEAD_BEAT && state_q == START && has_tag;
-
-  logic [7:0] shift_bytes;
-  always_comb begin
-    unique case (shift)
-      2'd0: begin
-        shifted = in_data;
-        shift_bytes = 8'd0;
-      end
-      2'd1: begin
-        shifted = {in_data[DATA_W-PLAIN*8-1:0], carry[PLAIN*8-1:0]};
-        shift_bytes = 8'(PLAIN);
-      end
-      default: begin
-        shifted = {in_data[DATA_W-TAGGED_SHIFT*8-1:0], carry[TAGGED_SHIFT*8-1:0]};
-        shift_bytes = 8'(TAGGED_SHIFT);
-      end
-    endcase
-  end
-  assign total = {1'b0, in_cnt} + {1'b0, shift_bytes};
-  assign overflows = total > 9'(B);
-
-  // Short frames: what this beat must at least hold, and whether more beats must follow.
-  logic [8:0] need;
-  logic needs_more;
-  logic [9:0] sent_bytes;
-  assign sent_bytes = 10'(beat_q) * 10'(B);
-  assign need = (sent_bytes >= 10'(MIN_FRAME)) ? 9'd0 : 9'(10'(MIN_FRAME) - sent_bytes);
-  assign needs_more = need > 9'(B);
-
-  logic start_ok, may_wait;  // may_wait: the frame's first beat has not left, so a missing beat is no gap yet
-  assign start_ok = in_valid && (in_last || in_two);
-  always_comb begin
-    f_valid = 1'b0;
-    f_data = shifted;
-    f_cnt = 8'(B);
-    f_last = 1'b0;
-    f_err = 1'b0;
-    take_in = 1'b0;
-    starved = 1'b0;
-    state_d = state_q;
-    unique case (state_q)
-      START, BODY: begin
-        f_valid = (state_q == START) ? start_ok : in_valid || !may_wait;
-        if (head_alone) begin
-          f_data = DATA_W'(header);
-          if (start_ok) state_d = BODY;
-        end else if (f_valid && !in_valid) begin
-          starved = 1'b1;
-          f_cnt = 8'd1;
-          f_last = 1'b1;
-          f_err = 1'b1;
-          state_d = DISCARD;
-        end else if (f_valid) begin
-          take_in = 1'b1;
-          state_d = BODY;
-          if (in_last && overflows) begin
-            state_d = TAIL;
-          end else if (in_last && needs_more) begin
-            state_d = PAD;
-          end else if (in_last) begin
-            f_last = 1'b1;
-            f_err = in_abort;
-            f_cnt = (total < need) ? need[7:0] : total[7:0];
-            state_d = START;
-          end
-        end
-      end
-      TAIL: begin
-        f_valid = 1'b1;
-        f_data = DATA_W'(carry_q);
-        if (needs_more) begin
-          state_d = PAD;
-        end else begin
-          f_last = 1'b1;
-          f_err = abort_q;
-          f_cnt = ({1'b0, tail_cnt_q} < need) ? need[7:0] : tail_cnt_q;
-          state_d = START;
-        end
-      end
-      PAD: begin
-        f_valid = 1'b1;
-        f_data = '0;
-        if (!needs_more) begin
-          f_last = 1'b1;
-          f_err = abort_q;
-          f_cnt = need[7:0];
-          state_d = START;
-        end
-      end
-      DISCARD: begin
-        take_in = in_valid;
-        if (in_valid && in_last) state_d = START;
-      end
-      default: state_d = START;
-    endcase
-  end
-  assign in_ready = take_in && (adv || state_q == DISCARD);
-
-  logic step;
-  assign step = adv && f_valid;
   always_ff @(posedge clk_i) begin
-    if (step || state_q == DISCARD) state_q <= state_d;
-    if (step) begin
-      beat_q <= f_last ? 2'd0 : beat_q + {1'b0, beat_q != 2'd3};
-      shift_q <= shift;
-      if (head_alone) begin
-        carry_q <= header >> (HEAD_BEAT ? B * 8 : 0);
-      end else if (take_in) begin
-        unique case (shift)
-          2'd0: carry_q <= '0;
-          2'd1: carry_q <= (TAGGED * 8)'(in_data[DATA_W-1:DATA_W-PLAIN*8]);
-          default: carry_q <= (TAGGED * 8)'(in_data[DATA_W-1:DATA_W-TAGGED_SHIFT*8]);
-        endcase
-        tail_cnt_q <= total[7:0] - 8'(B);
-        abort_q <= in_abort;
-      end
-      if (state_q == START) begin
-        underrun_qpn_o <= in_eth.qpn;
-        underrun_psn_o <= in_eth.psn;
+    if (in_valid && !go) wait_q <= wait_q + 8'd1;
+    if (b_fire) begin
+      wait_q    <= 8'd0;
+      tag_out_q <= tag_beat;
+      sent_q    <= b_last ? 7'd0 : 9'(sent_q) + 9'(b_cnt) >= 9'd64 ? 7'd64 : sent_q + b_cnt[6:0];
+      pad_q     <= ends && !b_last;
+      flush_q   <= take && in_last && over;
+      if (take) begin
+        body_q      <= !in_last;
+        err_q       <= in_abort;
+        flush_cnt_q <= 8'(total - 9'(B));
+        if (!in_eth.raw) carry_q <= in_eth.vlan ? DATA_W'(in_data[DATA_W-1-:S_TAG*8]) : DATA_W'(in_data[DATA_W-1-:112]);
       end
     end
-    underrun_o <= step && starved;
     if (rst_i) begin
-      state_q <= START;
-      beat_q <= 2'd0;
-      underrun_o <= 1'b0;
+      wait_q    <= 8'd0;
+      body_q    <= 1'b0;
+      tag_out_q <= 1'b0;
+      flush_q   <= 1'b0;
+      pad_q     <= 1'b0;
+      sent_q    <= 7'd0;
     end
   end
 
-  // -------------------------------------------------------------------------------------------- output
-  if (GEN_FCS == 0) begin : gen_out
-    assign adv = !mac_tx_valid || mac_tx_ready;
-    assign may_wait = 1'b0;
-    always_ff @(posedge clk_i) begin
-      if (adv) mac_tx_valid <= f_valid;
-      if (step) begin
-        mac_tx_data <= f_data;
-        mac_tx_cnt <= f_cnt;
-        mac_tx_last <= f_last;
-        mac_tx_err <= f_err;
-      end
-      if (rst_i) mac_tx_valid <= 1'b0;
-    end
+  // Whose frame it is, for the report of a torn one.
+  logic [47:0] who_b, who_f, who_q;
+  assign who_b = in_eth.raw ? 48'd0 : {in_eth.qpn, in_eth.psn};
+
+  // --------------------------------------------------------------------------------------------------- FCS
+  logic              f_valid, f_ready, f_last, f_err;
+  logic [DATA_W-1:0] f_data;
+  logic [7:0]        f_cnt;
+  if (GEN_FCS == 0) begin : gen_no_fcs
+    assign f_valid = b_valid;
+    assign b_ready = f_ready;
+    assign f_data  = b_data;
+    assign f_cnt   = b_cnt;
+    assign f_last  = b_last;
+    assign f_err   = b_err;
+    assign who_f   = who_b;
   end else begin : gen_fcs
-    mac_fcs #(
-        .DATA_W(DATA_W)
-    ) u_fcs (
-        .clk_i,
-        .rst_i,
-        .in_valid(f_valid),
-        .in_ready(adv),
-        .in_data(f_data),
-        .in_cnt(f_cnt),
-        .in_last(f_last),
-        .in_err(f_err),
-        .may_wait_o(may_wait),
-        .out_valid(mac_tx_valid),
-        .out_ready(mac_tx_ready),
-        .out_data(mac_tx_data),
-        .out_cnt(mac_tx_cnt),
-        .out_last(mac_tx_last),
-        .out_err(mac_tx_err)
+    mac_fcs #(.DATA_W(DATA_W)) u_fcs (
+      .clk_i,
+      .rst_i,
+      .in_valid (b_valid),
+      .in_ready (b_ready),
+      .in_data  (b_data),
+      .in_cnt   (b_cnt),
+      .in_last  (b_last),
+      .in_err   (b_err),
+      .in_user  (who_b),
+      .out_valid(f_valid),
+      .out_ready(f_ready),
+      .out_data (f_data),
+      .out_cnt  (f_cnt),
+      .out_last (f_last),
+      .out_err  (f_err),
+      .out_user (who_f)
     );
   end
 
+  // -------------------------------------------------------------------------- output, no gap in a frame
+  logic              q_valid_q, q_last_q, q_err_q;
+  logic [DATA_W-1:0] q_data_q;
+  logic [7:0]        q_cnt_q;
+  logic              inside_q;     // the beat in q (or the one before) is not the frame's last
+  logic              discard_q;    // up to its last beat
+  logic              q_room, q_take, torn;
+
+  assign q_room  = !q_valid_q || mac_tx_ready;
+  assign f_ready = q_room || discard_q;
+  assign q_take  = f_valid && q_room && !discard_q;
+  assign torn    = inside_q && q_room && !f_valid;
+
+  always_ff @(posedge clk_i) begin
+    if (q_room) q_valid_q <= q_take || torn;
+    if (q_take) begin
+      q_data_q <= f_data;
+      q_cnt_q  <= f_cnt;
+      q_last_q <= f_last;
+      q_err_q  <= f_err;
+      inside_q <= !f_last;
+      if (!inside_q) who_q <= who_f;
+    end
+    if (torn) begin
+      q_data_q  <= '0;
+      q_cnt_q   <= 8'd1;
+      q_last_q  <= 1'b1;
+      q_err_q   <= 1'b1;
+      inside_q  <= 1'b0;
+      discard_q <= 1'b1;
+    end
+    if (discard_q && f_valid && f_last) discard_q <= 1'b0;
+    if (rst_i) begin
+      q_valid_q <= 1'b0;
+      inside_q  <= 1'b0;
+      discard_q <= 1'b0;
+    end
+  end
+
+  assign mac_tx_valid = q_valid_q;
+  assign mac_tx_data  = q_data_q;
+  assign mac_tx_cnt   = q_cnt_q;
+  assign mac_tx_last  = q_last_q;
+  assign mac_tx_err   = q_err_q && q_last_q;
+  assign underrun_o     = torn;
+  assign underrun_qpn_o = who_q[47:24];
+  assign underrun_psn_o = who_q[23:0];
+
   logic unused;
-  assign unused = ^{in_data, need, total, in_eth, carry};
+  assign unused = in_eth.sampled;
+
+  // ---------------------------------------------------------------------------------------------- checks
+  `RNIC_STREAM_HOLD(mac_tx_valid, mac_tx_ready, {mac_tx_data, mac_tx_cnt, mac_tx_last, mac_tx_err})
+  `RNIC_ASSERT(no_gap, !inside_q || q_valid_q)
+  `RNIC_ASSERT(full_before_last, !mac_tx_valid || mac_tx_last || mac_tx_cnt == 8'(B))
 endmodule

@@ -1,104 +1,109 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins RoCEv2 packets and raw frames into one stream at frame borders, round robin, and counts what leaves.
-// Throughput: one beat per cycle, also when the source changes. Latency: 0. ready of an input depends on valid and on
-// out_ready. Raw frames start with their Ethernet header and are at most MTU-sized; lanes beyond raw_tx_cnt are cleared.
+// Joins RoCEv2 packets and raw frames into one stream, whole frames in turn.
+//
+// Latency 0 for packets; one beat per cycle. Raw frames are collected first, so that a slow source cannot tear the wire: a
+// raw frame goes when its last beat is there, or when RAW_BYTES of it fill the FIFO (it must then come without pauses). When
+// both wait, they alternate. Nothing is dropped. in_ready depends on out_ready.
+`include "rnic_assert.svh"
 module tx_merge #(
-    parameter int unsigned DATA_W = 512
+  parameter int unsigned DATA_W = 512,
+  parameter int unsigned RAW_BYTES = 4096    // power of two, at least 2 beats
 ) (
-    input  logic               clk_i,
-    input  logic               rst_i,
-    // from tx_packetizer
-    input  logic               pkt_valid,
-    output logic               pkt_ready,
-    input  logic [DATA_W-1:0]  pkt_data,
-    input  logic [7:0]         pkt_cnt,
-    input  logic               pkt_last,
-    input  logic               pkt_abort,
-    input  rnic_pkg::tx_eth_t  pkt_eth,
-    // raw frames
-    input  logic               raw_tx_valid,
-    output logic               raw_tx_ready,
-    input  logic [DATA_W-1:0]  raw_tx_data,
-    input  logic [7:0]         raw_tx_cnt,
-    input  logic               raw_tx_last,
-    // to cdc_tx
-    output logic               out_valid,
-    input  logic               out_ready,
-    output logic [DATA_W-1:0]  out_data,
-    output logic [7:0]         out_cnt,
-    output logic               out_last,
-    output logic               out_abort,
-    output rnic_pkg::tx_eth_t  out_eth,
-    output logic               cnt_tx_frames_o,
-    output logic               cnt_tx_bytes_o,
-    output logic [15:0]        cnt_tx_bytes_amount_o,
-    output logic               cnt_tx_raw_frames_o,
-    output logic               trc_valid_o,
-    output logic [63:0]        trc_o,
-    output logic               trc_sampled_o
+  input  logic               clk_i,
+  input  logic               rst_i,
+  // tx_packetizer
+  input  logic               in_valid,
+  output logic               in_ready,
+  input  logic [DATA_W-1:0]  in_data,
+  input  logic [7:0]         in_cnt,
+  input  logic               in_last,
+  input  logic               in_abort,
+  input  rnic_pkg::tx_eth_t  in_eth,
+  // raw frames, from the Ethernet header on, without FCS
+  input  logic               raw_tx_valid,
+  output logic               raw_tx_ready,
+  input  logic [DATA_W-1:0]  raw_tx_data,
+  input  logic [7:0]         raw_tx_cnt,
+  input  logic               raw_tx_last,
+  // cdc_tx
+  output logic               out_valid,
+  input  logic               out_ready,
+  output logic [DATA_W-1:0]  out_data,       // lanes from out_cnt on are zero
+  output logic [7:0]         out_cnt,
+  output logic               out_last,
+  output logic               out_abort,
+  output rnic_pkg::tx_eth_t  out_eth
 );
   localparam int unsigned B = DATA_W / 8;
+  localparam int unsigned DEPTH = RAW_BYTES / B;
+  localparam int unsigned LW = $clog2(DEPTH + 1);
 
-  // ------------------------------------------------------------------------------------------ choice
-  logic busy_q, raw_q, prefer_raw_q;  // inside a frame; whose; whose turn it is
-  logic raw, fire;
-  assign raw = busy_q ? raw_q : raw_tx_valid && (prefer_raw_q || !pkt_valid);
-  assign out_valid = raw ? raw_tx_valid : pkt_valid;
-  assign fire = out_valid && out_ready;
-  assign pkt_ready = !raw && out_ready;
-  assign raw_tx_ready = raw && out_ready;
+  if (DEPTH < 2 || RAW_BYTES % B != 0) begin : gen_bad_depth
+    $error("tx_merge: RAW_BYTES must be a multiple of the beat, at least 2 beats");
+  end
 
-  // A waiting beat must not change: a choice that was shown stays.
+  logic              raw_valid, raw_ready, raw_last, raw_in_fire, raw_out_fire, raw_go;
+  logic [DATA_W-1:0] raw_data;
+  logic [7:0]        raw_cnt;
+  logic [LW-1:0]     raw_level, frames_q;   // whole frames in the FIFO
+
+  stream_fifo #(.W(DATA_W + 9), .DEPTH(DEPTH), .OUT_REG(0)) u_raw (
+    .clk_i,
+    .rst_i,
+    .in_valid (raw_tx_valid),
+    .in_ready (raw_tx_ready),
+    .in_data  ({raw_tx_last, raw_tx_cnt, raw_tx_data}),
+    .out_valid(raw_valid),
+    .out_ready(raw_ready),
+    .out_data ({raw_last, raw_cnt, raw_data}),
+    .level_o  (raw_level)
+  );
+  assign raw_in_fire  = raw_tx_valid && raw_tx_ready;
+  assign raw_out_fire = raw_valid && raw_ready;
+  assign raw_go       = frames_q != '0 || raw_level == LW'(DEPTH);
+
+  // The choice stays until the frame's last beat has gone.
+  logic busy_q, busy_raw_q, prefer_raw_q, pick_raw, out_fire;
+  assign pick_raw  = busy_q ? busy_raw_q : raw_go && (prefer_raw_q || !in_valid);
+  assign out_valid = pick_raw ? raw_valid : in_valid;
+  assign in_ready  = !pick_raw && out_ready;
+  assign raw_ready = pick_raw && out_ready;
+  assign out_fire  = out_valid && out_ready;
+
   always_ff @(posedge clk_i) begin
-    if (out_valid) begin
-      busy_q <= !(fire && out_last);
-      raw_q <= raw;
+    if ((raw_in_fire && raw_tx_last) != (raw_out_fire && raw_last)) begin
+      frames_q <= raw_out_fire && raw_last ? frames_q - LW'(1) : frames_q + LW'(1);
     end
-    if (fire && out_last) prefer_raw_q <= !raw;
+    if (out_valid) begin
+      busy_q     <= !(out_fire && out_last);
+      busy_raw_q <= pick_raw;
+      if (out_fire && out_last) prefer_raw_q <= !pick_raw;
+    end
     if (rst_i) begin
-      busy_q <= 1'b0;
+      frames_q     <= '0;
+      busy_q       <= 1'b0;
       prefer_raw_q <= 1'b0;
     end
   end
 
-  logic [DATA_W-1:0] lanes;
-  always_comb for (int i = 0; i < B; i++) lanes[i*8+:8] = {8{8'(i) < raw_tx_cnt}};
-  assign out_data = !raw ? pkt_data : raw_tx_last ? raw_tx_data & lanes : raw_tx_data;
-  assign out_cnt = raw ? raw_tx_cnt : pkt_cnt;
-  assign out_last = raw ? raw_tx_last : pkt_last;
-  assign out_abort = !raw && pkt_abort;
   always_comb begin
-    out_eth = pkt_eth;
-    if (raw) begin
-      out_eth = '0;
+    out_data  = in_data;
+    out_cnt   = in_cnt;
+    out_last  = in_last;
+    out_abort = in_abort;
+    out_eth   = in_eth;
+    if (pick_raw) begin
+      out_data  = raw_data;
+      if (raw_last) out_data = raw_data & ~({DATA_W{1'b1}} << {raw_cnt, 3'd0});
+      out_cnt   = raw_cnt;
+      out_last  = raw_last;
+      out_abort = 1'b0;
+      out_eth   = '0;
       out_eth.raw = 1'b1;
     end
   end
 
-  // ---------------------------------------------------------------------------------------- counters
-  // Bytes of the frame as it will be on the wire, without FCS: header, data, padding.
-  logic first_q;
-  logic [15:0] sum_q, total, head;
-  assign head = raw ? 16'd0 : pkt_eth.vlan ? 16'd18 : 16'd14;
-  assign total = (first_q ? head : sum_q) + {8'd0, out_cnt};
-  always_ff @(posedge clk_i) begin
-    if (fire) begin
-      first_q <= out_last;
-      sum_q <= total;
-    end
-    cnt_tx_frames_o <= fire && out_last;
-    cnt_tx_bytes_o <= fire && out_last;
-    cnt_tx_raw_frames_o <= fire && out_last && raw;
-    if (fire && out_last) cnt_tx_bytes_amount_o <= (total < 16'd60) ? 16'd60 : total;
-    if (rst_i) begin
-      first_q <= 1'b1;
-      cnt_tx_frames_o <= 1'b0;
-      cnt_tx_bytes_o <= 1'b0;
-      cnt_tx_raw_frames_o <= 1'b0;
-    end
-  end
-
-  assign trc_valid_o = fire && first_q && !raw;
-  assign trc_o = {rnic_pkg::TRC_TX_CDC, pkt_eth.qpn, 8'd0, pkt_eth.psn};
-  assign trc_sampled_o = pkt_eth.sampled;
+  `RNIC_STREAM_HOLD(out_valid, out_ready, {out_cnt, out_last, out_abort, out_eth})
+  `RNIC_ASSERT(raw_cnt_range, !raw_tx_valid || (raw_tx_cnt != 8'd0 && raw_tx_cnt <= 8'(B) &&
+                                                (raw_tx_last || raw_tx_cnt == 8'(B))))
 endmodule

@@ -21,7 +21,7 @@ Bits random_path(Rng& random) {
   return path;
 }
 
-// Drives all four ports at random and checks every answer, one cycle later, against an array.
+// Drives all ports at random and checks every answer, one cycle later, against an array.
 struct TableBench : Bench<Vpath_table> {
   std::array<Bits, kPaths> model;
   Rng random = rng("table");
@@ -31,12 +31,15 @@ struct TableBench : Bench<Vpath_table> {
 
   void step(double write, double read, uint64_t top_index) {
     auto& t = top();
-    const std::array<uint64_t, 3> index = {random.below(top_index), random.below(top_index),
-                                           random.below(top_index)};
-    const std::array<bool, 3> ask = {random.chance(read), random.chance(read), random.chance(read)};
+    const std::array<uint64_t, 4> index = {random.below(top_index), random.below(top_index),
+                                           random.below(top_index), random.below(top_index)};
+    const std::array<bool, 4> ask = {random.chance(read), random.chance(read), random.chance(read),
+                                     random.chance(read)};
     t.tx_lk_valid = ask[0];
     t.rx_lk_valid = ask[1];
     t.cr_valid = ask[2];
+    t.cp_lk_valid = ask[3];
+    t.cp_lk_index = static_cast<SData>(index[3]);
     t.tx_lk_index = static_cast<SData>(index[0]);
     t.rx_lk_index = static_cast<SData>(index[1]);
     t.cr_index = static_cast<SData>(index[2]);
@@ -49,6 +52,9 @@ struct TableBench : Bench<Vpath_table> {
     CHECK(t.tx_lk_ready == 1);
     CHECK(t.rx_lk_ready == 1);
     CHECK(t.cr_ready == 1);
+    CHECK(t.cp_lk_ready == 1);
+    CHECK((t.cp_valid != 0) == ask[3]);
+    if (ask[3]) CHECK(read_pin(t.cp) == expected(index[3]));
     CHECK((t.tx_valid != 0) == ask[0]);
     CHECK((t.rx_valid != 0) == ask[1]);
     CHECK((t.crs_valid != 0) == ask[2]);
@@ -68,7 +74,7 @@ TEST_CASE("path_table reads zero before the first write") {
   for (int i = 0; i < 200; ++i) bench.step(0, 0.8, kPaths);
 }
 
-TEST_CASE("path_table answers three readers a cycle later while paths are written") {
+TEST_CASE("path_table answers its readers a cycle later while paths are written") {
   TableBench bench;
   bench.clear_model();
   bench.reset();
