@@ -7,6 +7,7 @@
 """
 
 import argparse
+import hashlib
 import json
 import pathlib
 import subprocess
@@ -76,10 +77,20 @@ def main():
         done = subprocess.run(["yosys", "-q", "-p", script], text=True)
         return done.returncode
 
+    # The report of unchanged sources is kept.
+    key = hashlib.sha256(rtl_check.tool_version("yosys").encode())
+    key.update(pathlib.Path(__file__).read_bytes())
+    for path in sources.closure(sources.modules[options.module]):
+        key.update(sources.text[path].encode())
+    kept = options.report and pathlib.Path(f"{options.report}.{key.hexdigest()[:16]}")
+    if kept and kept.exists():
+        print(kept.read_text(), end="")
+        return 0
+
     with tempfile.TemporaryDirectory() as folder:
         out = f"{folder}/design.json"
         script = read_script(sources, options.module)
-        width = " -chparam DATA_W 512" if sources.has_data_w(options.module) else ""
+        width = " -chparam DATA_W 512" if sources.data_w(options.module) not in (None, "512") else ""
         script += f"; hierarchy -check -top {options.module}{width}; proc; opt -full; wreduce; peepopt; opt_clean"
         script += f"; memory -nomap; opt_clean; write_json {out}"
         done = subprocess.run(["yosys", "-q", "-p", script], text=True, capture_output=True)
@@ -130,7 +141,11 @@ def main():
     text = "\n".join(lines)
     print(text)
     if options.report:
-        pathlib.Path(options.report).write_text(text + "\n")
+        report = pathlib.Path(options.report)
+        for old in report.parent.glob(report.name + ".*"):
+            old.unlink()
+        report.write_text(text + "\n")
+        kept.write_text(text + "\n")
     return 0
 
 

@@ -22,6 +22,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RTL = ROOT / "rtl"
 WIDTHS = (128, 256, 512, 1024)
+# Registers in an array that is read in several places at once: meant so.
+HARMLESS = re.compile(r"Warning: Replacing memory \S+ with list of registers")
 WORD = re.compile(r"`?[A-Za-z_][A-Za-z0-9_$]*")
 
 
@@ -79,10 +81,13 @@ class Sources:
         packages = [p for p in self.packages if p in closure]
         return packages + [p for p in closure if p not in packages]
 
-    def has_data_w(self, module):
-        return re.search(
-            r"parameter\s+(?:int\s+unsigned\s+)?DATA_W\b", strip_comments(self.text[self.modules[module]])
+    def data_w(self, module):
+        """Default of the parameter DATA_W, or None."""
+        found = re.search(
+            r"parameter\s+(?:int\s+unsigned\s+)?DATA_W\s*=\s*(\w+)",
+            strip_comments(self.text[self.modules[module]]),
         )
+        return found.group(1) if found else None
 
 
 def include_args():
@@ -137,7 +142,7 @@ def main():
         for module in modules:
             closure = sources.closure(sources.modules[module])
             widths = (None,)
-            if tool == "verilator" and sources.has_data_w(module):
+            if tool == "verilator" and sources.data_w(module):
                 widths = WIDTHS
             for width in widths:
                 if tool == "verilator":
@@ -154,6 +159,8 @@ def main():
                     key.update(sources.text[path].encode())
                 jobs.append((label, command, key.hexdigest()))
 
+    # The largest first, so that no processor waits for it at the end.
+    jobs.sort(key=lambda job: -len(job[1][-1]) if job[1][0] == "yosys" else -len(job[1]))
     todo = [job for job in jobs if not (cache / job[2]).exists()]
     print(f"rtl_check: {len(modules)} modules, {len(jobs)} checks, {len(todo)} to run", flush=True)
 
@@ -165,7 +172,9 @@ def main():
             output, status = done.stdout + done.stderr, done.returncode
         except subprocess.TimeoutExpired:
             output, status = "took more than 900 s", 1
-        output = "\n".join(line for line in output.splitlines() if line.strip())
+        output = "\n".join(
+            line for line in output.splitlines() if line.strip() and not HARMLESS.search(line)
+        )
         clean = status == 0 and not output
         if clean:
             (cache / key).write_text(label + "\n")
