@@ -156,13 +156,17 @@ module rx_responder #(
   logic [23:0] fwd_qpn_q;
   rnic_pkg::qp_recv_t fwd_q, r_now, r_q, r_next;
   rnic_pkg::qp_conn_t c_now, c_q;
-  logic have_ctx;
-  assign have_ctx = rs_ctx_valid && rcv_ctx_valid;
-  assign c_now = rs_ctx;
-  assign r_now = (fwd_valid_q && fwd_qpn_q == qpn_q) ? fwd_q : rcv_ctx;
+  logic have_ctx, asked, have_rs_q, have_rcv_q;  // the halves may come one after the other
+  assign asked = state_q == CHECK || state_q == DB || state_q == ORDER;
+  assign have_ctx = asked && (rs_ctx_valid || have_rs_q) && (rcv_ctx_valid || have_rcv_q);
+  assign c_now = rs_ctx_valid ? rs_ctx : c_q;
+  assign r_now = (fwd_valid_q && fwd_qpn_q == qpn_q) ? fwd_q : rcv_ctx_valid ? rcv_ctx : r_q;
   always_ff @(posedge clk_i) begin
+    have_rs_q <= asked && !have_ctx && (rs_ctx_valid || have_rs_q);
+    have_rcv_q <= asked && !have_ctx && (rcv_ctx_valid || have_rcv_q);
+    if (rs_ctx_valid) c_q <= rs_ctx;
+    if (rcv_ctx_valid) r_q <= rcv_ctx;
     if (have_ctx) begin
-      c_q <= c_now;
       r_q <= r_now;
       flush_prod_q <= (state_q == DB) ? db_index_q : prod_rd_q;
     end else if (flush_fire) begin
@@ -222,7 +226,7 @@ module rx_responder #(
     mrq.need_rread = 1'b0;
     mrq.need_atomic = 1'b0;
   end
-  // Both questions go out in one cycle.
+  // Both questions go out in one cycle, their answers may come in different ones.
   assign mrq_valid = (in_check || state_q == ASK) && rp_lk_ready;
   assign rp_lk_valid = (in_check || state_q == ASK) && mrq_ready;
   assign rp_lk_index = in_check ? c_now.path : c_q.path;
@@ -255,8 +259,9 @@ module rx_responder #(
   assign nak_seq = seen && ahead_q && !r_q.nak_sent;
   assign nak_rnr = seen && exp_q && rnr_q;
   assign nak_inv = seen && exp_q && !rnr_q && inv_q;
-  assign nak_acc = seen && exp_q && !rnr_q && !inv_q && !mr.ok;
-  assign nak_op = seen && exp_q && !rnr_q && !inv_q && mr.ok && mr.refused;
+  // A good region whose target is refused is this side's fault: remote operational error.
+  assign nak_acc = seen && exp_q && !rnr_q && !inv_q && !mr.ok && !mr.refused;
+  assign nak_op = seen && exp_q && !rnr_q && !inv_q && mr.refused;
   assign execute = seen && exp_q && !rnr_q && !inv_q && mr.ok && !mr.refused;
 
   logic deciding;
