@@ -67,7 +67,17 @@ for file in "$new"/*; do
 done
 rm -rf "$new"
 
-rm -f "$cpp/${prefix}__ALL.a"
-make --no-print-directory -s -j "$jobs" -C "$cpp" -f "$prefix.mk" "${prefix}__ALL.a" CXX="$cxx" \
-  OBJCACHE="$ccache" OPT_FAST="$opt" OPT_SLOW="-O0" > "$dir/make.log" 2>&1 || { cat "$dir/make.log" >&2; exit 1; }
-cp "$cpp/${prefix}__ALL.a" "$lib"
+# The archive's name depends on Verilator's version.
+archive=${prefix}__ALL.a
+root=$("$verilator" --getenv VERILATOR_ROOT)
+if ! grep -qs 'VM_PREFIX)__ALL\.a:' "$root/include/verilated.mk" &&
+  grep -qs 'lib$(VM_PREFIX)\.a:' "$root/include/verilated.mk"; then
+  archive=lib$prefix.a
+fi
+rm -f "$cpp/$archive"
+make --no-print-directory -s -j "$jobs" -C "$cpp" -f "$prefix.mk" "$archive" CXX="$cxx" \
+  OBJCACHE="$ccache" OPT_FAST="$opt" OPT_SLOW="-O0" > "$dir/make.log" 2>&1 || {
+  cat "$dir/make.log" >&2
+  exit 1
+}
+cp "$cpp/$archive" "$lib"
