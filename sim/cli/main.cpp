@@ -1,1 +1,187 @@
 // SPDX-License-Identifier: Apache-2.0
+// rnic-sim: runs scenarios, replays recorded traffic, holds figures against their expectations.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "harness/scenario/scenario.hpp"
+#include "sim/cli/bench.hpp"
+#include "sim/run/replay.hpp"
+#include "sim/run/session.hpp"
+
+namespace {
+namespace fs = std::filesystem;
+using namespace rnic;
+
+const std::string kRoot = RNIC_SOURCE_DIR;
+
+int verdict(bool good, const std::string& text) {
+  fmt::print("rnic-sim: {}: {}\n", good ? "PASS" : "FAIL", text);
+  return good ? 0 : 1;
+}
+
+// A file, or the name of one that comes with the project.
+std::string find_scenario(const std::string& name) {
+  if (fs::exists(name)) return name;
+  for (const char* folder : {"/sim/scenarios/", "/sim/bench/"}) {
+    for (const char* end : {"", ".yaml"}) {
+      const std::string path = kRoot + folder + name + end;
+      if (fs::exists(path)) return path;
+    }
+  }
+  return name;
+}
+
+struct RunArgs {
+  std::string scenario, wave, pcap, tlp, trace, out = "out";
+  std::vector<std::string> set;
+  std::optional<uint64_t> seed;
+  unsigned threads = 1;
+  bool files = true;
+};
+
+int run(const RunArgs& args) {
+  const std::string path = find_scenario(args.scenario);
+  std::vector<std::string> overrides = args.set;
+  if (args.seed) overrides.push_back("seed=" + std::to_string(*args.seed));
+  const sim::Settings settings = sim::load_settings(path, overrides);
+  const std::string stem = fs::path(path).stem();
+  sim::RunOptions o;
+  o.threads = args.threads;
+  o.progress = true;
+  o.wave_file = args.wave;
+  const std::string folder = args.out + "/" + stem;
+  const auto file = [&](const std::string& given, const char* name) {
+    if (!given.empty()) return given;
+    return args.files ? folder + "/" + name : std::string();
+  };
+  o.pcap_file = file(args.pcap, "wire.pcap");
+  o.tlp_file = file(args.tlp, "tlp.log");
+  o.trace_file = file(args.trace, "trace.json");
+  if (args.files) fs::create_directories(folder);
+  fmt::print("{}\n  scenario {}, seed {}, {} bit, {:.0f} Gb/s, {} thread{}\n", settings.title, path, settings.seed,
+             settings.data_w, static_cast<double>(settings.wire.rate_bps) * 1e-9, args.threads,
+             args.threads == 1 ? "" : "s");
+  sim::Session session(settings, o, [](const std::string& line) {
+    fmt::print("{}\n", line);
+    std::fflush(stdout);
+  });
+  const bool good = session.run();
+  fmt::print("\n== Figures\n");
+  for (const sim::Figure& f : session.figures().all()) fmt::print("  {:<48}{:>14.3f} {}\n", f.name, f.value, f.unit);
+  fmt::print("\n");
+  for (const auto& [what, path_of] : {std::pair<const char*, std::string>{"capture", o.pcap_file},
+                                      {"TLP logs", o.tlp_file},
+                                      {"trace (Perfetto, chrome://tracing)", o.trace_file},
+                                      {"waves", o.wave_file}}) {
+    if (!path_of.empty()) fmt::print("  {}: {}\n", what, path_of);
+  }
+  return verdict(good, good ? fmt::format("{} in {:.1f} s", stem, session.wall_seconds())
+                            : fmt::format("{}: {} problems, the first: {}", stem, session.problems().size(),
+                                          session.problems().front()));
+}
+
+struct ReplayArgs {
+  std::vector<std::string> captures;
+  uint32_t data_w = 512;
+  std::string pcap, wave;
+};
+
+int replay(const ReplayArgs& args) {
+  std::vector<std::string> files = args.captures;
+  if (files.empty()) files = roce::list_captures(kRoot + "/tests/captures");
+  size_t runs = 0, bad = 0;
+  for (std::string f : files) {
+    if (fs::path(f).extension() == ".pcap") f = fs::path(f).replace_extension(".json");
+    if (!fs::exists(f) && fs::exists(kRoot + "/tests/captures/" + f + ".json")) f = kRoot + "/tests/captures/" + f + ".json";
+    const roce::CaptureFile capture = roce::CaptureFile::load(f);
+    for (const roce::CaptureRun& r : capture.runs()) {
+      if (!r.all_write()) {
+        if (!args.captures.empty()) fmt::print("{:<34} skipped: its requests are not all WRITE on RC\n", r.name());
+        continue;
+      }
+      ++runs;
+      sim::ReplayOptions o;
+      o.data_w = args.data_w;
+      o.pcap_file = args.pcap;
+      o.wave_file = args.wave;
+      const sim::ReplayResult result = sim::replay_run(r, o);
+      fmt::print("{:<34} {:>4} frames in, {:>4} out; {:>6} bytes compared, {} receives; acknowledged {}: {}\n", r.name(),
+                 result.frames_in, result.frames_out, result.bytes_compared, result.receive_completions, result.acks,
+                 result.ok() ? "same" : "DIFFERENT");
+      for (const std::string& d : result.differences) fmt::print("    {}\n", d);
+      std::fflush(stdout);
+      if (!result.ok()) ++bad;
+    }
+  }
+  if (runs == 0) return verdict(false, "no run whose requests are all WRITE");
+  return verdict(bad == 0, fmt::format("{} recorded runs, {} different", runs, bad));
+}
+
+int list() {
+  for (const char* folder : {"sim/scenarios", "sim/bench"}) {
+    fmt::print("{}\n", folder);
+    std::vector<fs::path> files;
+    for (const auto& e : fs::directory_iterator(kRoot + "/" + folder)) {
+      if (e.path().extension() == ".yaml" && e.path().stem() != "expected") files.push_back(e.path());
+    }
+    std::sort(files.begin(), files.end());
+    for (const fs::path& f : files) fmt::print("  {:<20} {}\n", f.stem().string(), sim::scenario_title(f));
+  }
+  std::string widths;
+  for (uint32_t w : sim::nic_widths()) widths += fmt::format("{}{}", widths.empty() ? "" : ", ", w);
+  fmt::print("NICs in this program: {} bit\n", widths);
+  return 0;
+}
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Simulated RoCEv2 NICs: Verilated RTL in a simulated world.", "rnic-sim");
+  app.require_subcommand(1);
+
+  RunArgs run_args;
+  auto* run_cmd = app.add_subcommand("run", "Run a scenario");
+  run_cmd->add_option("scenario", run_args.scenario, "YAML file, or the name of one in sim/scenarios")->required();
+  run_cmd->add_option("--set", run_args.set, "key=value, replaces a value of the file (wire.delay=5ns)");
+  run_cmd->add_option("--seed", run_args.seed, "root of everything random");
+  run_cmd->add_option("--threads", run_args.threads, "2: one thread per node; same cycles")->check(CLI::Range(1, 64));
+  run_cmd->add_option("--out", run_args.out, "folder for the files (default: out)");
+  run_cmd->add_flag("!--no-files", run_args.files, "write no capture, TLP log, trace unless named");
+  run_cmd->add_option("--pcap", run_args.pcap, "capture of the wire");
+  run_cmd->add_option("--tlp-log", run_args.tlp, "text log of every TLP, one file per node");
+  run_cmd->add_option("--trace-json", run_args.trace, "stages and events for Perfetto or chrome://tracing");
+  run_cmd->add_option("--wave", run_args.wave, "FST waves (program rnic-sim-wave), one file per node");
+
+  ReplayArgs replay_args;
+  auto* replay_cmd = app.add_subcommand("replay", "Feed recorded WRITE runs of a software stack into a NIC");
+  replay_cmd->add_option("capture", replay_args.captures, "capture (.json or .pcap); none: all of tests/captures");
+  replay_cmd->add_option("--data-w", replay_args.data_w, "width of the NIC");
+  replay_cmd->add_option("--pcap", replay_args.pcap, "capture of what went over the simulated wire");
+  replay_cmd->add_option("--wave", replay_args.wave, "FST waves (program rnic-sim-wave)");
+
+  sim::BenchOptions bench_args;
+  bench_args.folder = kRoot + "/sim/bench";
+  auto* bench_cmd = app.add_subcommand("bench", "Measure, and compare with sim/bench/expected.yaml");
+  bench_cmd->add_option("only", bench_args.only, "benchmarks by name; none: all");
+  bench_cmd->add_flag("--update", bench_args.update, "write the exact values anew");
+  bench_cmd->add_option("--best-of", bench_args.best_of, "runs of what reports simulation speed")->check(CLI::Range(1, 20));
+
+  auto* list_cmd = app.add_subcommand("list", "Scenarios and widths");
+  CLI11_PARSE(app, argc, argv);
+
+  try {
+    if (*run_cmd) return run(run_args);
+    if (*replay_cmd) return replay(replay_args);
+    if (*bench_cmd) return sim::run_bench(bench_args);
+    if (*list_cmd) return list();
+  } catch (const scenario::ScenarioError& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return verdict(false, "the scenario is not valid");
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return verdict(false, "stopped");
+  }
+  return 2;
+}

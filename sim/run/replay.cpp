@@ -1,1 +1,237 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/run/replay.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <stdexcept>
+
+#include "harness/mem/memory_checker.hpp"
+#include "harness/roce/check.hpp"
+#include "harness/wire/tap.hpp"
+#include "regs/gen/rnic_regs.h"
+#include "sim/host/host.hpp"
+
+namespace rnic::sim {
+
+namespace {
+constexpr TimePs kGrainPs = 100'000;
+constexpr TimePs kMaxGapPs = 3'000'000;  // longer pauses of the recording are cut to this
+constexpr TimePs kSettlePs = 20'000'000;
+
+driver::Mac mac_of(const roce::MacAddr& m) {
+  driver::Mac out;
+  std::copy(m.begin(), m.end(), out.begin());
+  return out;
+}
+
+// The driver wants IPv4 in the last four bytes, the rest zero.
+driver::Ip ip_of(const roce::IpAddr& ip) {
+  driver::Ip out{};
+  std::copy(ip.begin(), ip.end(), out.begin());
+  if (roce::is_ipv4(ip)) std::fill(out.begin(), out.begin() + 12, uint8_t{0});
+  return out;
+}
+
+uint8_t wc_status(uint8_t cqe_status) {
+  switch (cqe_status) {
+    case RNIC_CQE_STATUS_SUCCESS: return 0;
+    case RNIC_CQE_STATUS_WR_FLUSH_ERR: return 5;
+    case RNIC_CQE_STATUS_REM_INV_REQ_ERR: return 9;
+    default: return 0xFF;
+  }
+}
+}  // namespace
+
+ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& options) {
+  using roce::Side;
+  if (!run.all_write()) throw std::invalid_argument(run.name() + ": not all requests are WRITE");
+  ReplayResult result;
+  const Side side = run.requester(Side::kClient) ? Side::kServer : Side::kClient;
+  const roce::SideParams& self = run.side(side);
+  const roce::SideParams& peer = run.side(roce::other(side));
+  const auto differ = [&](const std::string& text) { result.differences.push_back(text); };
+
+  World world;
+  NodeConfig config;
+  config.name = "responder";
+  config.nic.data_w = options.data_w;
+  config.nic.seed = options.seed;
+  config.nic.wave_file = options.wave_file;
+  config.dma.layout = mem::Layout::kScattered;
+  config.dma.seed = options.seed;
+  Node& node = world.add_node(config);
+
+  // The far end of the cable: sends what is due, takes what comes.
+  struct Due {
+    TimePs time;
+    std::vector<uint8_t> bytes;
+  };
+  std::vector<Due> due;
+  size_t next = 0;
+  roce::AckEffect effect;
+  wire::Link* link = nullptr;
+  const auto far_end = [&](TimePs now) {
+    wire::FrameInfo info;
+    while (link->rx(1).take(now, info)) {
+      ++result.frames_out;
+      const roce::ViolationList bad = roce::check_frame(info.bytes);
+      if (!bad.empty()) differ("frame from the NIC: " + roce::describe(bad));
+      roce::FrameView v;
+      if (roce::parse_frame(info.bytes, v) != roce::ParseStatus::kOk) {
+        differ("a frame that is not RoCEv2 came from the NIC");
+        continue;
+      }
+      if (v.dest_qp != peer.qpn) differ(fmt::format("a response to QP {:#x}, expected {:#x}", v.dest_qp, peer.qpn));
+      effect.add(v);
+    }
+    while (next < due.size() && due[next].time <= now) {
+      link->tx(1).send(now, due[next].bytes);
+      ++next;
+    }
+  };
+  link = &world.open_end(node, {.rate_bps = 100'000'000'000, .delay_ps = 200'000}, far_end, kGrainPs);
+  std::unique_ptr<pcap::PcapWriter> pcap;
+  std::unique_ptr<wire::Tap> tap;
+  if (!options.pcap_file.empty()) {
+    pcap = std::make_unique<pcap::PcapWriter>(options.pcap_file);
+    tap = std::make_unique<wire::Tap>(wire::TapConfig{.pcap = pcap.get(), .check = false});
+    link->add_observer(tap.get());
+  }
+  world.power_on();
+
+  // The responder as it was.
+  Host host(world, node, {.id = 1});
+  host.start(2);
+  driver::Device& nic = host.nic();
+  if (self.qpn >= nic.capabilities().n_qp)
+    throw std::runtime_error(fmt::format("{}: QPN {:#x} is beyond this NIC's {}", run.name(), self.qpn,
+                                         nic.capabilities().n_qp));
+  driver::PathRequest path;
+  path.index = 1;
+  path.dmac = mac_of(peer.mac);
+  path.smac = mac_of(self.mac);
+  path.ipv6 = !roce::is_ipv4(self.ip);
+  path.sip = ip_of(self.ip);
+  path.dip = ip_of(peer.ip);
+  nic.create_path(path);
+  mem::DmaBuffer memory;
+  std::vector<uint8_t> initial = run.initial_memory(side);
+  if (self.has_region) {
+    initial.resize(self.length);
+    memory = node.dma().alloc(self.length, mem::kReadWrite, mem::kPageBytes, self.va & mem::kPageMask);
+    memory.write(0, initial.data(), initial.size());
+    driver::MrRequest mr;
+    mr.index = self.rkey >> 8;
+    mr.tag = static_cast<uint8_t>(self.rkey);
+    mr.pd = 1;
+    mr.va = self.va;
+    mr.length = self.length;
+    mr.iova = memory.bus_addr();
+    nic.create_mr(mr);
+  }
+  auto cq = nic.create_cq(0, 11);
+  driver::QpRequest q;
+  q.qpn = self.qpn;
+  q.pd = 1;
+  q.log_rq = static_cast<uint32_t>(std::bit_width(std::max(self.receives, 2u) - 1));
+  auto qp = nic.create_qp(std::move(q));
+  driver::ConnectRequest c;
+  c.dest_qpn = peer.qpn;
+  c.path = 1;
+  c.mtu = mtu_code(self.pmtu);
+  c.rq_psn = peer.psn;
+  c.sq_psn = self.psn;
+  c.min_rnr_timer = self.min_rnr_timer;
+  nic.connect(*qp, c);
+  world.run_until(world.now_ps() + 1'000'000);
+  mem::MemoryChecker checker(node.memory(), "host memory");
+  checker.snapshot();
+  if (self.has_region) checker.ignore(memory, 0, memory.size());
+  const auto ignore_ring = [&](uint64_t addr, uint64_t size) {
+    for (uint64_t at = 0; at < size; at += mem::kPageBytes) {
+      const auto t = node.iommu().peek(addr + at, 1, mem::kRead);
+      if (t.ok) checker.ignore(t.phys, mem::kPageBytes);
+    }
+  };
+  ignore_ring(cq->ring_addr(), uint64_t{RNIC_CQE_BYTES} << 11);
+  ignore_ring(qp->rq_addr(), uint64_t{RNIC_WQE_BLOCK} << qp->log_rq());
+  for (const auto& [addr, size] : host.written_rings()) ignore_ring(addr, size);
+
+  // The recording, with its pauses cut.
+  bool posted = false;
+  uint64_t before_ns = 0;
+  TimePs at = world.now_ps();
+  for (const roce::CapturedFrame* f : run.delivered(side)) {
+    if (!posted && f->index >= self.receives_posted_before) {
+      world.run_until(std::max(world.now_ps(), at) + kMaxGapPs);
+      if (self.receives > 0) qp->post_receives(self.receives);
+      world.run_until(world.now_ps() + kMaxGapPs);
+      at = world.now_ps();
+      posted = true;
+    }
+    const TimePs gap = result.frames_in == 0 ? 0 : std::min<TimePs>(kMaxGapPs, (f->time_ns - std::min(before_ns, f->time_ns)) * 1000);
+    before_ns = f->time_ns;
+    at += gap;
+    Due d{at, f->bytes};
+    // The recording was taken before padding.
+    if (d.bytes.size() < wire::kMinFrameBytes) d.bytes.resize(wire::kMinFrameBytes);
+    due.push_back(std::move(d));
+    ++result.frames_in;
+  }
+  world.run_until(std::max(world.now_ps(), at) + kSettlePs);
+  if (next != due.size()) throw std::logic_error("replay: frames were left over");
+
+  // Memory.
+  const roce::ReferenceReplay want = roce::reference_replay(run, side);
+  if (self.has_region) {
+    std::vector<uint8_t> got(memory.size());
+    memory.read(0, got.data(), got.size());
+    result.bytes_compared = got.size();
+    const auto m = std::mismatch(got.begin(), got.end(), want.memory.begin(), want.memory.end());
+    if (m.first != got.end())
+      differ(fmt::format("memory at {:#x} (offset {}) is {:#04x}, expected {:#04x}", self.va + (m.first - got.begin()),
+                         m.first - got.begin(), *m.first, *m.second));
+    if (side == Side::kServer && run.server_buffer_fnv) {
+      const uint64_t fnv = roce::capture_fnv64(got);
+      if (fnv != *run.server_buffer_fnv)
+        differ(fmt::format("digest of the memory is {:016x}, the recording's is {:016x}", fnv, *run.server_buffer_fnv));
+    }
+  }
+  if (auto d = checker.compare()) differ("something else changed: " + d->to_string());
+
+  // What was acknowledged. Responses that were lost before the point of capture are not in the recording.
+  const roce::AckEffect recorded = run.lossy_before_capture ? want.effect : roce::recorded_effect(run, side);
+  if (const std::string d = effect.difference(recorded); !d.empty()) differ("acknowledgements: " + d);
+  result.acks = fmt::format("through PSN {:#x}, MSN {}, {} NAKs", effect.acked_through.value_or(0), effect.msn,
+                            effect.naks.size());
+
+  // Completions of the receives.
+  std::vector<driver::Completion> completions;
+  while (auto e = cq->poll()) completions.push_back(*e);
+  size_t good = 0;
+  for (const driver::Completion& e : completions) {
+    if (e.ok()) ++good;
+  }
+  size_t n = 0;
+  for (const roce::RecvCompletion& w : want.completions) {
+    if (w.status != roce::WcStatus::kSuccess) continue;
+    if (n >= completions.size()) break;
+    const driver::Completion& e = completions[n++];
+    if (wc_status(e.status) != 0 || e.byte_count != w.byte_len || e.imm.value_or(0) != w.imm)
+      differ(fmt::format("receive completion {}: {}, {} bytes, immediate {:#x}; expected success, {} bytes, immediate {:#x}",
+                         n - 1, driver::status_name(e.status), e.byte_count, e.imm.value_or(0), w.byte_len, w.imm));
+  }
+  const auto want_good = static_cast<size_t>(
+      std::count_if(want.completions.begin(), want.completions.end(),
+                    [](const roce::RecvCompletion& w) { return w.status == roce::WcStatus::kSuccess; }));
+  if (good != want_good) differ(fmt::format("{} receives completed, expected {}", good, want_good));
+  result.receive_completions = good;
+  if (tap) tap->close();
+  if (pcap) pcap->close();
+  return result;
+}
+
+}  // namespace rnic::sim

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// One run of a scenario: the world is built, the drivers load, the steps are taken one after the other, everything is
+// checked, figures and files come out.
+//
+//   Session session(load_settings("sim/scenarios/first_light.yaml", {}), {.out_dir = "out"}, report);
+//   bool good = session.run();
+//   for (const Figure& f : session.figures().all()) ...
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/mem/memory_checker.hpp"
+#include "harness/pcap/pcap.hpp"
+#include "harness/trace_tlp/tlp_log.hpp"
+#include "harness/wire/tap.hpp"
+#include "sim/host/host.hpp"
+#include "sim/run/figures.hpp"
+#include "sim/run/recorder.hpp"
+#include "sim/run/settings.hpp"
+#include "sim/run/stages.hpp"
+
+namespace rnic::sim {
+
+struct RunOptions {
+  std::string pcap_file, wave_file, trace_file;  // empty: none
+  std::string tlp_file;                          // node name is put before its extension
+  unsigned threads = 1;
+  bool progress = false;
+};
+
+// Lines of the report. A library does not print; the program passes a function that does.
+using Print = std::function<void(const std::string& line)>;
+
+struct NodeKit {
+  Node* node = nullptr;
+  std::unique_ptr<Host> host;
+  std::unique_ptr<Recorder> recorder;
+  std::unique_ptr<trace_tlp::TlpLog> tlp;
+  std::unique_ptr<mem::MemoryChecker> host_check, gpu_check;
+};
+
+class Session {
+ public:
+  Session(const Settings& settings, const RunOptions& options, Print print);
+  ~Session();
+
+  // All steps and the final checks. False when something was wrong; `problems()` says what.
+  bool run();
+  const std::vector<std::string>& problems() const { return problems_; }
+  const Figures& figures() const { return figures_; }
+
+  const Settings& settings() const { return settings_; }
+  World& world() { return world_; }
+  NodeKit& kit(size_t node) { return kits_.at(node); }
+  size_t node_count() const { return kits_.size(); }
+  bool loop() const { return settings_.topology == Topology::kLoop; }
+  // Node at the far end of the cable.
+  size_t peer_of(size_t node) const { return loop() ? node : 1 - node; }
+  const wire::Tap& tap() const { return *tap_; }
+
+  // For the steps.
+  struct Pair {
+    Qp* self;  // of `from`
+    Qp* peer;
+  };
+  // The n-th connected pair of QPs as seen from node `from`.
+  Pair pair(size_t n, size_t from);
+  void problem(const std::string& text);
+  void print(const std::string& line) { print_(line); }
+  void figure(const std::string& name, double value, const std::string& unit) { figures_.add(name, value, unit); }
+  // Golden := memory now; what `expect` and `ignore` do not name must stay as it is.
+  void snapshot_memory();
+  void ignore_memory(size_t node, const Region& region);
+  void check_memory(const std::string& step);
+  uint64_t seed(const std::string& name) const { return mem::substream(settings_.seed, name); }
+  std::vector<Timeline>& timelines() { return timelines_; }
+  double wall_seconds() const;  // since the session began
+  void progress(const std::string& what);  // at most one line in two seconds
+
+ private:
+  void build();
+  void final_checks();
+  void write_trace();
+
+  Settings settings_;
+  RunOptions options_;
+  Print print_;
+  World world_;
+  std::vector<NodeKit> kits_;
+  std::vector<std::pair<Qp*, Qp*>> pairs_;
+  std::unique_ptr<pcap::PcapWriter> pcap_;
+  std::unique_ptr<wire::Tap> tap_;
+  Figures figures_;
+  std::vector<std::string> problems_;
+  std::vector<Timeline> timelines_;
+  uint64_t start_ns_ = 0;
+  double last_progress_ = 0;
+};
+
+void run_latency(Session& session, const std::string& name, const LatencyStep& step);
+void run_traffic(Session& session, const std::string& name, const TrafficStep& step);
+void run_raw(Session& session, const std::string& name, const RawStep& step);
+std::string counters_table(Session& session);
+
+}  // namespace rnic::sim
