@@ -61,6 +61,10 @@ def reflow(lines):
                 out += [m.group(0) for m in block]
             continue
         i += 1
+        ruler = re.match(r"^(\s*// )-{5,}( .+)$", line)
+        if ruler and len(line) > WIDTH:
+            head, title = ruler.groups()
+            line = head + "-" * (WIDTH - len(head) - len(title)) + title
         trailing = TRAILING.match(line) if len(line) > WIDTH else None
         if trailing and '"' not in line and len(trailing.group(1).rstrip()) <= WIDTH:
             out += fill(trailing.group(2), trailing.group(3))
