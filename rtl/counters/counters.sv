@@ -34,8 +34,12 @@ module counters #(
   localparam int unsigned GROUP = 8;                      // counters that one test in simulation skips
   localparam int unsigned N_GROUP = (N + GROUP - 1) / GROUP;
 
-  if (N < 2 || N_WIDE < 1) $error("counters: N is at least 2, N_WIDE at least 1");
-  if ((8 * N) > (1 << ADDR_W)) $error("counters: the window is too small");
+  if (N < 2 || N_WIDE < 1) begin : gen_bad_n
+    $error("counters: N is at least 2, N_WIDE at least 1");
+  end
+  if ((8 * N) > (1 << ADDR_W)) begin : gen_bad_window
+    $error("counters: the window is too small");
+  end
 
   // -- Inputs, registered: they come from everywhere.
   logic [N-1:0]               inc_q;

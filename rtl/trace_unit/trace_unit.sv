@@ -43,10 +43,12 @@ module trace_unit #(
   localparam int unsigned AGE_W = $clog2(N_SRC * SRC_DEPTH + 4) + 1;
   localparam int unsigned ENTRY_W = AGE_W + 64;
 
-  if (DEPTH < 4 || DEPTH > 32768 || (DEPTH & (DEPTH - 1)) != 0)
+  if (DEPTH < 4 || DEPTH > 32768 || (DEPTH & (DEPTH - 1)) != 0) begin : gen_bad_depth
     $error("trace_unit: DEPTH is a power of two, 4..32768");
-  if (SRC_DEPTH < 2 || (SRC_DEPTH & (SRC_DEPTH - 1)) != 0)
+  end
+  if (SRC_DEPTH < 2 || (SRC_DEPTH & (SRC_DEPTH - 1)) != 0) begin : gen_bad_src_depth
     $error("trace_unit: SRC_DEPTH is a power of two, at least 2");
+  end
 
   // -- Clock.
   logic [63:0] clk_q;
