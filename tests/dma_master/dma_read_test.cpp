@@ -318,6 +318,36 @@ TEMPLATE_TEST_CASE("a tag that is never answered comes back after five time-outs
   CHECK(w.rsp_cycles.size() == answers);
 }
 
+TEMPLATE_TEST_CASE("a last beat that comes in any cycle around the time-out gives one answer", "",
+                   W256) {
+  auto run = [](uint64_t release) {
+    typename DmaWorld<TestType>::Settings settings;
+    settings.timeout_us = 1;
+    DmaWorld<TestType> w(settings);
+    w.axi.hold_reads = true;
+    w.read(1, {0x5000, 32, 0, 0});
+    while (w.rsp_cycles.empty()) {
+      if (w.bench.cycle() == release) w.axi.hold_reads = false;
+      w.bench.tick();
+    }
+    w.axi.hold_reads = false;
+    w.finish();
+    for (uint32_t i = 0; i < 20; ++i) w.read(1, {0x6000 + 64 * i, 64, i, 0});
+    w.finish();
+    CHECK(w.rsp_cycles.size() >= 21);
+    CHECK(w.cnt_timeouts == w.errors_seen);
+    return std::pair(w.rsp_cycles.front(), w.errors_seen);
+  };
+  const auto [at, errors] = run(~uint64_t{0});
+  REQUIRE(errors == 1);
+  uint64_t good = 0, late = 0;
+  for (uint64_t release = at - 12; release <= at + 4; ++release) {
+    ++(run(release).second == 0 ? good : late);
+  }
+  CHECK(good > 0);
+  CHECK(late > 0);
+}
+
 TEMPLATE_TEST_CASE("time-outs under load: every read answers exactly once", "", W256, W512) {
   typename DmaWorld<TestType>::Settings settings;
   settings.timeout_us = 2;

@@ -138,6 +138,21 @@ TEMPLATE_TEST_CASE("a fenced write waits for earlier GPU and device_memory write
   CHECK(w.accepted.back().client == 1);
 }
 
+TEMPLATE_TEST_CASE(
+    "a fenced write offered in the cycle in which a GPU write is accepted waits for it", "", W512) {
+  DmaWorld<TestType> w;
+  w.axi.hold_gpu_writes = true;
+  WriteRequest cqe{0x9000, 32};
+  cqe.fence = true;
+  w.write(0, {kGpuBase[0], 64});
+  w.write(1, cqe);
+  w.bench.tick(50);
+  REQUIRE(w.accepted.size() == 1);
+  CHECK(w.accepted[0].client == 0);
+  w.axi.hold_gpu_writes = false;
+  w.finish();
+}
+
 TEMPLATE_TEST_CASE("a fence does not wait for GPU writes that come after it", "", W512) {
   DmaWorld<TestType> w;
   w.axi.gpu_extra_latency = 200;
@@ -227,6 +242,27 @@ TEMPLATE_TEST_CASE("faults wait for their reader and none is lost", "", W512) {
   w.bench.tick(30);
   REQUIRE(w.faults.size() == 60);
   for (uint32_t i = 0; i < 60; ++i) CHECK(w.faults[i] == Fault{false, i, kLocProt});
+}
+
+TEMPLATE_TEST_CASE("faults of one QP are merged only while their reader does not keep up", "",
+                   W512) {
+  for (bool keeps_up : {true, false}) {
+    DmaWorld<TestType> w;
+    w.bench->fault_ready = keeps_up;
+    w.axi.write_fault = [](const Tlp&) { return true; };
+    for (uint32_t i = 0; i < 40; ++i) {
+      WriteRequest r{0x1000 + 64 * i, 64};
+      r.qpn = i < 39 ? 5 : 6;
+      w.write(0, r);
+    }
+    w.finish();
+    w.bench->fault_ready = 1;
+    w.bench.tick(10);
+    REQUIRE(w.faults.size() == (keeps_up ? 40 : 2));
+    CHECK(w.faults.front() == Fault{false, 5, kLocProt});
+    CHECK(w.faults.back() == Fault{false, 6, kLocProt});
+    CHECK(w.cnt_faults == 40);
+  }
 }
 
 TEMPLATE_TEST_CASE("trace events mark first and last row of a payload and the CQE", "", W512) {
