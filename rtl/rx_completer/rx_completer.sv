@@ -2,10 +2,12 @@
 // The acknowledged side of the requester: takes ACKs and NAKs, completes the messages they cover in posting order,
 // fails the QP on a NAK (until retransmission is built) or on a local error, and flushes what a failed QP still has in
 // flight. Owner of the acknowledged half of the context; reads the messages from msg_pool.
-// Throughput: 4 cycles per ACK, 2 more per further message that it covers. Latency: 4 cycles from resp to the first
-// completion. Order: completions of a QP leave in posting order. Ignored and counted: responses outside
+// Throughput: 4 cycles per ACK, 3 more per further message that it covers. Latency: 4 cycles from resp to the first
+// completion. Order: completions of a QP leave in posting order. Local errors and QP orders go before responses;
+// nudges and responses take turns. Ignored and counted: responses outside
 // [oldest unacknowledged, next to send), responses of QPs that do not send (rx_ghost_acks, rx_unknown_qp), wrong
 // P_Key or addresses. Facts: roce.md section 3.
+`include "rnic_assert.svh"
 module rx_completer (
     input  logic                clk_i,
     input  logic                rst_i,
@@ -92,6 +94,7 @@ module rx_completer (
 
   // ------------------------------------------------------------------------------------ taking work
   logic any, take, lk_ready;
+  logic nudge_last_q;  // a nudge was taken: a response goes first now
   logic [23:0] look_qpn, qpn_q;
   always_comb begin
     work_d = PACKET;
@@ -105,7 +108,7 @@ module rx_completer (
       work_d = ORDER;
       any = 1'b1;
       look_qpn = qpi.qpn;
-    end else if (nudge_valid) begin
+    end else if (nudge_valid && !(nudge_last_q && resp_valid)) begin
       work_d = NUDGE;
       any = 1'b1;
       look_qpn = nudge_qpn;
@@ -136,7 +139,9 @@ module rx_completer (
       terr_index_q <= terr_index;
       terr_status_q <= terr_status;
       if (work_d == PACKET) m_q <= resp;
+      if (work_d == NUDGE || work_d == PACKET) nudge_last_q <= work_d == NUDGE;
     end
+    if (rst_i) nudge_last_q <= 1'b0;
   end
 
   // --------------------------------------------------------------------- contexts as they come in
@@ -199,7 +204,7 @@ module rx_completer (
   always_comb begin
     h_status = rnic_desc_pkg::CQE_STATUS_WR_FLUSH_ERR;
     if (ok) h_status = rnic_desc_pkg::CQE_STATUS_SUCCESS;
-    else if (h.kind == rnic_pkg::MSG_FAILED) h_status = h.status;
+    else if (h.kind == rnic_pkg::MSG_FAILED && !(nak_q && failed_q)) h_status = h.status;
     else if (!failed_q) h_status = nak_status_q;
     else if (work_q == TERR && h.wqe_index == terr_index_q) h_status = terr_status_q;
   end
@@ -367,4 +372,8 @@ module rx_completer (
 
   logic unused;
   assign unused = ^{m_q, c_q, cps_ctx, h, cpp, cqe_level, cp_ctx, past_una, beyond};
+
+  `RNIC_STREAM_HOLD(cqe_valid, cqe_ready, cqe)
+  `RNIC_STREAM_HOLD(fail_valid, fail_ready, fail)
+  `RNIC_ASSERT(no_pop_of_nothing, !(pop_valid && h_empty))
 endmodule

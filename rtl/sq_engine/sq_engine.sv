@@ -604,12 +604,18 @@ module sq_engine #(
 
   // ------------------------------------------------------------------------ the send half, QP orders
   // An order waits until no turn is at work, so that ERR and CLEAR are the last word.
-  logic order_go;
+  // The half is written after each packet: the ACK of one may be back before a turn that waits for slots is over, and
+  // rx_completer ignores what is not before next_psn.
+  logic order_go, went_q;
+  always_ff @(posedge clk_i) begin
+    went_q <= pkt_go;
+    if (rst_i) went_q <= 1'b0;
+  end
   assign hold = qpi_valid;
   assign order_go = qpi_valid && !t_valid_q && !f_full_q && !begun;
   assign qpi_ready = order_go;
   always_comb begin
-    snd_wr_valid = s_q == S_END && td_room;
+    snd_wr_valid = (s_q == S_END && td_room) || went_q;
     snd_wr_qpn = t_qpn_q;
     snd_wr = w_q;
     if (order_go) begin
