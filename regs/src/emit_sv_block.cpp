@@ -218,12 +218,50 @@ class BlockEmitter {
         line("  /* verilator lint_off UNUSEDSIGNAL */  // bits of no field are staged too");
         line("  logic [{}:0] stage_{}_data_q;", r.count * 32 - 1, flat(r));
         line("  logic [{}:0] stage_{}_strb_q;", r.count * 4 - 1, flat(r));
-        for (std::uint64_t i = 0; i < r.count; ++i) {
-          line("  logic [63:0] wd_{}_{}, wm_{}_{};", flat(r), i, flat(r), i);
-        }
         line("  /* verilator lint_on UNUSEDSIGNAL */");
       }
     }
+    if (any_wide_writable()) {
+      line("  /* verilator lint_off UNUSEDSIGNAL */  // a small map may not use all bits");
+      line("  logic [63:0] wide_data, wide_mask;");
+      line("  /* verilator lint_on UNUSEDSIGNAL */");
+      line("  logic [31:0] stage_data;");
+      line("  logic [3:0] stage_strb;");
+    }
+  }
+
+  [[nodiscard]] bool any_wide_writable() const {
+    for (const auto& r : b_.registers) {
+      if (r.width == 64 && r.writable()) return true;
+    }
+    return false;
+  }
+
+  // The write value of a 64-bit register: its staged low word under the high word of now.
+  void staging() {
+    if (!any_wide_writable()) return;
+    line("");
+    line("  always_comb begin : staged");
+    line("    stage_data = 32'h0;");
+    line("    stage_strb = 4'h0;");
+    line("    if (wr_now) begin");
+    line("      case (word)");
+    for (const auto& r : b_.registers) {
+      if (r.width != 64 || !r.writable()) continue;
+      for (std::uint64_t i = 0; i < r.count; ++i) {
+        line("        {}: begin", word_literal(r.element_offset(i) + 4));
+        line("          stage_data = stage_{}_data_q[{}:{}];", flat(r), i * 32 + 31, i * 32);
+        line("          stage_strb = stage_{}_strb_q[{}:{}];", flat(r), i * 4 + 3, i * 4);
+        line("        end");
+      }
+    }
+    line("        default: ;");
+    line("      endcase");
+    line("    end");
+    line("  end");
+    line("  assign wide_data = {w_data_q, stage_data};");
+    line("  assign wide_mask = {w_mask, {8{stage_strb[3]}}, {8{stage_strb[2]}},");
+    line("                      {8{stage_strb[1]}}, {8{stage_strb[0]}}};");
   }
 
   void handshake() {
@@ -296,21 +334,7 @@ class BlockEmitter {
   }
 
   void decode() {
-    for (const auto& r : b_.registers) {
-      if (r.width != 64 || !r.writable()) continue;
-      line("");
-      for (std::uint64_t i = 0; i < r.count; ++i) {
-        const auto n = flat(r);
-        line("  assign wd_{}_{} = {{w_data_q, stage_{}_data_q[{}:{}]}};", n, i, n, i * 32 + 31,
-             i * 32);
-        line(
-            "  assign wm_{}_{} = {{w_mask, {{8{{stage_{}_strb_q[{}]}}}}, "
-            "{{8{{stage_{}_strb_q[{}]}}}},",
-            n, i, n, i * 4 + 3, n, i * 4 + 2);
-        line("                      {{8{{stage_{}_strb_q[{}]}}}}, {{8{{stage_{}_strb_q[{}]}}}}}};",
-             n, i * 4 + 1, n, i * 4);
-      }
-    }
+    staging();
     line("");
     line("  always_comb begin : decode");
     line("    rd_word = 32'h0;");
@@ -585,7 +609,7 @@ class BlockEmitter {
     line("          {} <= {} | w_strb_q;", strb, strb);
     line("        end");
     line("        {}: begin", word_literal(r.element_offset(i) + 4));
-    write_element(r, i, fmt::format("wd_{}_{}", n, i), fmt::format("wm_{}_{}", n, i));
+    write_element(r, i, "wide_data", "wide_mask");
     line("          {} <= 4'h0;", strb);
     line("        end");
   }

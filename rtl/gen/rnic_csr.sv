@@ -160,88 +160,81 @@ module rnic_csr #(
   logic win_busy;
   logic bad, bad_wr, bad_access_q;
   logic [19:0] bad_word;
-  logic [63:0] qp_ctx_base_addr_q;
-  logic [31:0] qp_ctx_base_snap_q;
-  logic qp_ctx_base_snap_valid_q;
+  logic [63:0] reg_qp_ctx_base_addr_q;
+  logic [31:0] snap_qp_ctx_base_q;
+  logic snapv_qp_ctx_base_q;
   /* verilator lint_off UNUSEDSIGNAL */  // bits of no field are staged too
-  logic [31:0] qp_ctx_base_lo_q;
-  logic [3:0] qp_ctx_base_lo_strb_q;
-  logic [63:0] qp_ctx_base_wd_0, qp_ctx_base_wm_0;
+  logic [31:0] stage_qp_ctx_base_data_q;
+  logic [3:0] stage_qp_ctx_base_strb_q;
   /* verilator lint_on UNUSEDSIGNAL */
-  logic [7:0] dma_pacing_ctrl_max_reads_q;
-  logic gdr_bar_en_enable_q;
-  logic [31:0] mrc_path_mask_mask_q;
-  logic reset_device_q;
-  logic cmd_ctrl_go_q;
-  logic [2:0] dma_cfg_mps_q;
-  logic [2:0] dma_cfg_mrrs_q;
-  logic dma_cfg_relaxed_q;
-  logic [19:0] dma_timeout_us_q;
-  logic [63:0] devmem_base_addr_q;
-  logic [31:0] devmem_base_snap_q;
-  logic devmem_base_snap_valid_q;
+  logic [7:0] reg_dma_pacing_ctrl_max_reads_q;
+  logic reg_gdr_bar_en_enable_q;
+  logic [31:0] reg_mrc_path_mask_mask_q;
+  logic reg_reset_device_q;
+  logic reg_cmd_ctrl_go_q;
+  logic [2:0] reg_dma_cfg_mps_q;
+  logic [2:0] reg_dma_cfg_mrrs_q;
+  logic reg_dma_cfg_relaxed_q;
+  logic [19:0] reg_dma_timeout_us_q;
+  logic [63:0] reg_devmem_base_addr_q;
+  logic [31:0] snap_devmem_base_q;
+  logic snapv_devmem_base_q;
   /* verilator lint_off UNUSEDSIGNAL */  // bits of no field are staged too
-  logic [31:0] devmem_base_lo_q;
-  logic [3:0] devmem_base_lo_strb_q;
-  logic [63:0] devmem_base_wd_0, devmem_base_wm_0;
+  logic [31:0] stage_devmem_base_data_q;
+  logic [3:0] stage_devmem_base_strb_q;
   /* verilator lint_on UNUSEDSIGNAL */
-  logic [255:0] gpu_base_addr_q;
-  logic [127:0] gpu_base_snap_q;
-  logic [3:0] gpu_base_snap_valid_q;
+  logic [255:0] reg_gpu_base_addr_q;
+  logic [127:0] snap_gpu_base_q;
+  logic [3:0] snapv_gpu_base_q;
   /* verilator lint_off UNUSEDSIGNAL */  // bits of no field are staged too
-  logic [127:0] gpu_base_lo_q;
-  logic [15:0] gpu_base_lo_strb_q;
-  logic [63:0] gpu_base_wd_0, gpu_base_wm_0;
-  logic [63:0] gpu_base_wd_1, gpu_base_wm_1;
-  logic [63:0] gpu_base_wd_2, gpu_base_wm_2;
-  logic [63:0] gpu_base_wd_3, gpu_base_wm_3;
+  logic [127:0] stage_gpu_base_data_q;
+  logic [15:0] stage_gpu_base_strb_q;
   /* verilator lint_on UNUSEDSIGNAL */
-  logic [255:0] gpu_limit_addr_q;
-  logic [127:0] gpu_limit_snap_q;
-  logic [3:0] gpu_limit_snap_valid_q;
+  logic [255:0] reg_gpu_limit_addr_q;
+  logic [127:0] snap_gpu_limit_q;
+  logic [3:0] snapv_gpu_limit_q;
   /* verilator lint_off UNUSEDSIGNAL */  // bits of no field are staged too
-  logic [127:0] gpu_limit_lo_q;
-  logic [15:0] gpu_limit_lo_strb_q;
-  logic [63:0] gpu_limit_wd_0, gpu_limit_wm_0;
-  logic [63:0] gpu_limit_wd_1, gpu_limit_wm_1;
-  logic [63:0] gpu_limit_wd_2, gpu_limit_wm_2;
-  logic [63:0] gpu_limit_wd_3, gpu_limit_wm_3;
+  logic [127:0] stage_gpu_limit_data_q;
+  logic [15:0] stage_gpu_limit_strb_q;
   /* verilator lint_on UNUSEDSIGNAL */
-  logic [12:0] tx_start_threshold_bytes_q;
-  logic [7:0] ack_coalesce_count_q;
-  logic [15:0] ack_coalesce_cycles_q;
-  logic [15:0] rx_buf_drop_reserve_q;
-  logic mac_cfg_promisc_raw_q;
-  logic [7:0] mac_cfg_ack_req_every_q;
-  logic [47:0] port_mac_addr_q;
-  logic [31:0] port_mac_snap_q;
-  logic port_mac_snap_valid_q;
+  logic [12:0] reg_tx_start_threshold_bytes_q;
+  logic [7:0] reg_ack_coalesce_count_q;
+  logic [15:0] reg_ack_coalesce_cycles_q;
+  logic [15:0] reg_rx_buf_drop_reserve_q;
+  logic reg_mac_cfg_promisc_raw_q;
+  logic [7:0] reg_mac_cfg_ack_req_every_q;
+  logic [47:0] reg_port_mac_addr_q;
+  logic [31:0] snap_port_mac_q;
+  logic snapv_port_mac_q;
   /* verilator lint_off UNUSEDSIGNAL */  // bits of no field are staged too
-  logic [31:0] port_mac_lo_q;
-  logic [3:0] port_mac_lo_strb_q;
-  logic [63:0] port_mac_wd_0, port_mac_wm_0;
+  logic [31:0] stage_port_mac_data_q;
+  logic [3:0] stage_port_mac_strb_q;
   /* verilator lint_on UNUSEDSIGNAL */
-  logic trace_ctrl_enable_q;
-  logic trace_ctrl_all_q;
-  logic trace_ctrl_qp_filter_q;
-  logic trace_ctrl_clear_q;
-  logic [3:0] trace_ctrl_one_in_log2_q;
-  logic [23:0] trace_qpn_qpn_q;
-  logic [63:0] trace_clk_count_q;
-  logic trace_clk_count_we_q;
-  logic [31:0] trace_clk_snap_q;
-  logic trace_clk_snap_valid_q;
+  logic reg_trace_ctrl_enable_q;
+  logic reg_trace_ctrl_all_q;
+  logic reg_trace_ctrl_qp_filter_q;
+  logic reg_trace_ctrl_clear_q;
+  logic [3:0] reg_trace_ctrl_one_in_log2_q;
+  logic [23:0] reg_trace_qpn_qpn_q;
+  logic [63:0] reg_trace_clk_count_q;
+  logic reg_trace_clk_count_we_q;
+  logic [31:0] snap_trace_clk_q;
+  logic snapv_trace_clk_q;
   /* verilator lint_off UNUSEDSIGNAL */  // bits of no field are staged too
-  logic [31:0] trace_clk_lo_q;
-  logic [3:0] trace_clk_lo_strb_q;
-  logic [63:0] trace_clk_wd_0, trace_clk_wm_0;
+  logic [31:0] stage_trace_clk_data_q;
+  logic [3:0] stage_trace_clk_strb_q;
   /* verilator lint_on UNUSEDSIGNAL */
   logic [19:0] cap_word_q;
   logic cap_write_q, cap_valid_q;
-  logic [1:0] cc_global_ctrl_mode_q;
-  logic cc_global_ctrl_enable_q;
-  logic [28:0] cc_global_ctrl_reserved_q;
-  logic [19:0] qp_rate_limit_mbps_q;
+  logic [1:0] reg_cc_global_ctrl_mode_q;
+  logic reg_cc_global_ctrl_enable_q;
+  logic [28:0] reg_cc_global_ctrl_reserved_q;
+  logic [19:0] reg_qp_rate_limit_mbps_q;
+  /* verilator lint_off UNUSEDSIGNAL */  // a small map may not use all bits
+  logic [63:0] wide_data, wide_mask;
+  /* verilator lint_on UNUSEDSIGNAL */
+  logic [31:0] stage_data;
+  logic [3:0] stage_strb;
 
   logic unused_addr;
   assign unused_addr = &{1'b0, s_awaddr[1:0], s_araddr[1:0]};
@@ -264,47 +257,66 @@ module rnic_csr #(
   assign word = do_wr ? aw_word_q : ar_word_q;
   assign w_mask = {{8{w_strb_q[3]}}, {8{w_strb_q[2]}}, {8{w_strb_q[1]}}, {8{w_strb_q[0]}}};
 
-  assign qp_ctx_base_wd_0 = {w_data_q, qp_ctx_base_lo_q[31:0]};
-  assign qp_ctx_base_wm_0 = {w_mask, {8{qp_ctx_base_lo_strb_q[3]}}, {8{qp_ctx_base_lo_strb_q[2]}},
-                      {8{qp_ctx_base_lo_strb_q[1]}}, {8{qp_ctx_base_lo_strb_q[0]}}};
-
-  assign devmem_base_wd_0 = {w_data_q, devmem_base_lo_q[31:0]};
-  assign devmem_base_wm_0 = {w_mask, {8{devmem_base_lo_strb_q[3]}}, {8{devmem_base_lo_strb_q[2]}},
-                      {8{devmem_base_lo_strb_q[1]}}, {8{devmem_base_lo_strb_q[0]}}};
-
-  assign gpu_base_wd_0 = {w_data_q, gpu_base_lo_q[31:0]};
-  assign gpu_base_wm_0 = {w_mask, {8{gpu_base_lo_strb_q[3]}}, {8{gpu_base_lo_strb_q[2]}},
-                      {8{gpu_base_lo_strb_q[1]}}, {8{gpu_base_lo_strb_q[0]}}};
-  assign gpu_base_wd_1 = {w_data_q, gpu_base_lo_q[63:32]};
-  assign gpu_base_wm_1 = {w_mask, {8{gpu_base_lo_strb_q[7]}}, {8{gpu_base_lo_strb_q[6]}},
-                      {8{gpu_base_lo_strb_q[5]}}, {8{gpu_base_lo_strb_q[4]}}};
-  assign gpu_base_wd_2 = {w_data_q, gpu_base_lo_q[95:64]};
-  assign gpu_base_wm_2 = {w_mask, {8{gpu_base_lo_strb_q[11]}}, {8{gpu_base_lo_strb_q[10]}},
-                      {8{gpu_base_lo_strb_q[9]}}, {8{gpu_base_lo_strb_q[8]}}};
-  assign gpu_base_wd_3 = {w_data_q, gpu_base_lo_q[127:96]};
-  assign gpu_base_wm_3 = {w_mask, {8{gpu_base_lo_strb_q[15]}}, {8{gpu_base_lo_strb_q[14]}},
-                      {8{gpu_base_lo_strb_q[13]}}, {8{gpu_base_lo_strb_q[12]}}};
-
-  assign gpu_limit_wd_0 = {w_data_q, gpu_limit_lo_q[31:0]};
-  assign gpu_limit_wm_0 = {w_mask, {8{gpu_limit_lo_strb_q[3]}}, {8{gpu_limit_lo_strb_q[2]}},
-                      {8{gpu_limit_lo_strb_q[1]}}, {8{gpu_limit_lo_strb_q[0]}}};
-  assign gpu_limit_wd_1 = {w_data_q, gpu_limit_lo_q[63:32]};
-  assign gpu_limit_wm_1 = {w_mask, {8{gpu_limit_lo_strb_q[7]}}, {8{gpu_limit_lo_strb_q[6]}},
-                      {8{gpu_limit_lo_strb_q[5]}}, {8{gpu_limit_lo_strb_q[4]}}};
-  assign gpu_limit_wd_2 = {w_data_q, gpu_limit_lo_q[95:64]};
-  assign gpu_limit_wm_2 = {w_mask, {8{gpu_limit_lo_strb_q[11]}}, {8{gpu_limit_lo_strb_q[10]}},
-                      {8{gpu_limit_lo_strb_q[9]}}, {8{gpu_limit_lo_strb_q[8]}}};
-  assign gpu_limit_wd_3 = {w_data_q, gpu_limit_lo_q[127:96]};
-  assign gpu_limit_wm_3 = {w_mask, {8{gpu_limit_lo_strb_q[15]}}, {8{gpu_limit_lo_strb_q[14]}},
-                      {8{gpu_limit_lo_strb_q[13]}}, {8{gpu_limit_lo_strb_q[12]}}};
-
-  assign port_mac_wd_0 = {w_data_q, port_mac_lo_q[31:0]};
-  assign port_mac_wm_0 = {w_mask, {8{port_mac_lo_strb_q[3]}}, {8{port_mac_lo_strb_q[2]}},
-                      {8{port_mac_lo_strb_q[1]}}, {8{port_mac_lo_strb_q[0]}}};
-
-  assign trace_clk_wd_0 = {w_data_q, trace_clk_lo_q[31:0]};
-  assign trace_clk_wm_0 = {w_mask, {8{trace_clk_lo_strb_q[3]}}, {8{trace_clk_lo_strb_q[2]}},
-                      {8{trace_clk_lo_strb_q[1]}}, {8{trace_clk_lo_strb_q[0]}}};
+  always_comb begin : staged
+    stage_data = 32'h0;
+    stage_strb = 4'h0;
+    if (wr_now) begin
+      case (word)
+        20'h1: begin
+          stage_data = stage_qp_ctx_base_data_q[31:0];
+          stage_strb = stage_qp_ctx_base_strb_q[3:0];
+        end
+        20'ha5: begin
+          stage_data = stage_devmem_base_data_q[31:0];
+          stage_strb = stage_devmem_base_strb_q[3:0];
+        end
+        20'hc1: begin
+          stage_data = stage_gpu_base_data_q[31:0];
+          stage_strb = stage_gpu_base_strb_q[3:0];
+        end
+        20'hc5: begin
+          stage_data = stage_gpu_base_data_q[63:32];
+          stage_strb = stage_gpu_base_strb_q[7:4];
+        end
+        20'hc9: begin
+          stage_data = stage_gpu_base_data_q[95:64];
+          stage_strb = stage_gpu_base_strb_q[11:8];
+        end
+        20'hcd: begin
+          stage_data = stage_gpu_base_data_q[127:96];
+          stage_strb = stage_gpu_base_strb_q[15:12];
+        end
+        20'hc3: begin
+          stage_data = stage_gpu_limit_data_q[31:0];
+          stage_strb = stage_gpu_limit_strb_q[3:0];
+        end
+        20'hc7: begin
+          stage_data = stage_gpu_limit_data_q[63:32];
+          stage_strb = stage_gpu_limit_strb_q[7:4];
+        end
+        20'hcb: begin
+          stage_data = stage_gpu_limit_data_q[95:64];
+          stage_strb = stage_gpu_limit_strb_q[11:8];
+        end
+        20'hcf: begin
+          stage_data = stage_gpu_limit_data_q[127:96];
+          stage_strb = stage_gpu_limit_strb_q[15:12];
+        end
+        20'he5: begin
+          stage_data = stage_port_mac_data_q[31:0];
+          stage_strb = stage_port_mac_strb_q[3:0];
+        end
+        20'h103: begin
+          stage_data = stage_trace_clk_data_q[31:0];
+          stage_strb = stage_trace_clk_strb_q[3:0];
+        end
+        default: ;
+      endcase
+    end
+  end
+  assign wide_data = {w_data_q, stage_data};
+  assign wide_mask = {w_mask, {8{stage_strb[3]}}, {8{stage_strb[2]}},
+                      {8{stage_strb[1]}}, {8{stage_strb[0]}}};
 
   always_comb begin : decode
     rd_word = 32'h0;
@@ -323,27 +335,27 @@ module rnic_csr #(
       win_hit[8] = word[19:9] == 11'h24;
       case (word)
         20'h0: begin  // QP_CTX_BASE, low word
-          rd_word = qp_ctx_base_addr_q[31:0];
+          rd_word = reg_qp_ctx_base_addr_q[31:0];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'h1: begin  // QP_CTX_BASE, high word
-          rd_word = qp_ctx_base_snap_valid_q ? qp_ctx_base_snap_q[31:0] : qp_ctx_base_addr_q[63:32];
+          rd_word = snapv_qp_ctx_base_q ? snap_qp_ctx_base_q[31:0] : reg_qp_ctx_base_addr_q[63:32];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'hc: begin  // DMA_PACING_CTRL
-          rd_word = {24'h0, dma_pacing_ctrl_max_reads_q};
+          rd_word = {24'h0, reg_dma_pacing_ctrl_max_reads_q};
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'h10: begin  // GDR_BAR_EN
-          rd_word = {31'h0, gdr_bar_en_enable_q};
+          rd_word = {31'h0, reg_gdr_bar_en_enable_q};
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'h14: begin  // MRC_PATH_MASK
-          rd_word = mrc_path_mask_mask_q;
+          rd_word = reg_mrc_path_mask_mask_q;
           hit = 1'b1;
           hit_wr = 1'b1;
         end
@@ -410,142 +422,142 @@ module rnic_csr #(
           hit = 1'b1;
         end
         20'ha0: begin  // DMA_CFG
-          rd_word = {23'h0, dma_cfg_relaxed_q, 1'h0, dma_cfg_mrrs_q, 1'h0, dma_cfg_mps_q};
+          rd_word = {23'h0, reg_dma_cfg_relaxed_q, 1'h0, reg_dma_cfg_mrrs_q, 1'h0, reg_dma_cfg_mps_q};
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'ha1: begin  // DMA_TIMEOUT
-          rd_word = {12'h0, dma_timeout_us_q};
+          rd_word = {12'h0, reg_dma_timeout_us_q};
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'ha4: begin  // DEVMEM_BASE, low word
-          rd_word = devmem_base_addr_q[31:0];
+          rd_word = reg_devmem_base_addr_q[31:0];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'ha5: begin  // DEVMEM_BASE, high word
-          rd_word = devmem_base_snap_valid_q ? devmem_base_snap_q[31:0] : devmem_base_addr_q[63:32];
+          rd_word = snapv_devmem_base_q ? snap_devmem_base_q[31:0] : reg_devmem_base_addr_q[63:32];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'hc0: begin  // GPU_BASE[0], low word
-          rd_word = gpu_base_addr_q[31:0];
+          rd_word = reg_gpu_base_addr_q[31:0];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'hc1: begin  // GPU_BASE[0], high word
-          rd_word = gpu_base_snap_valid_q[0] ? gpu_base_snap_q[31:0] : gpu_base_addr_q[63:32];
+          rd_word = snapv_gpu_base_q[0] ? snap_gpu_base_q[31:0] : reg_gpu_base_addr_q[63:32];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'hc4: begin  // GPU_BASE[1], low word
-          rd_word = gpu_base_addr_q[95:64];
+          rd_word = reg_gpu_base_addr_q[95:64];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'hc5: begin  // GPU_BASE[1], high word
-          rd_word = gpu_base_snap_valid_q[1] ? gpu_base_snap_q[63:32] : gpu_base_addr_q[127:96];
+          rd_word = snapv_gpu_base_q[1] ? snap_gpu_base_q[63:32] : reg_gpu_base_addr_q[127:96];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'hc8: begin  // GPU_BASE[2], low word
-          rd_word = gpu_base_addr_q[159:128];
+          rd_word = reg_gpu_base_addr_q[159:128];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'hc9: begin  // GPU_BASE[2], high word
-          rd_word = gpu_base_snap_valid_q[2] ? gpu_base_snap_q[95:64] : gpu_base_addr_q[191:160];
+          rd_word = snapv_gpu_base_q[2] ? snap_gpu_base_q[95:64] : reg_gpu_base_addr_q[191:160];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'hcc: begin  // GPU_BASE[3], low word
-          rd_word = gpu_base_addr_q[223:192];
+          rd_word = reg_gpu_base_addr_q[223:192];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'hcd: begin  // GPU_BASE[3], high word
-          rd_word = gpu_base_snap_valid_q[3] ? gpu_base_snap_q[127:96] : gpu_base_addr_q[255:224];
+          rd_word = snapv_gpu_base_q[3] ? snap_gpu_base_q[127:96] : reg_gpu_base_addr_q[255:224];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'hc2: begin  // GPU_LIMIT[0], low word
-          rd_word = gpu_limit_addr_q[31:0];
+          rd_word = reg_gpu_limit_addr_q[31:0];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'hc3: begin  // GPU_LIMIT[0], high word
-          rd_word = gpu_limit_snap_valid_q[0] ? gpu_limit_snap_q[31:0] : gpu_limit_addr_q[63:32];
+          rd_word = snapv_gpu_limit_q[0] ? snap_gpu_limit_q[31:0] : reg_gpu_limit_addr_q[63:32];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'hc6: begin  // GPU_LIMIT[1], low word
-          rd_word = gpu_limit_addr_q[95:64];
+          rd_word = reg_gpu_limit_addr_q[95:64];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'hc7: begin  // GPU_LIMIT[1], high word
-          rd_word = gpu_limit_snap_valid_q[1] ? gpu_limit_snap_q[63:32] : gpu_limit_addr_q[127:96];
+          rd_word = snapv_gpu_limit_q[1] ? snap_gpu_limit_q[63:32] : reg_gpu_limit_addr_q[127:96];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'hca: begin  // GPU_LIMIT[2], low word
-          rd_word = gpu_limit_addr_q[159:128];
+          rd_word = reg_gpu_limit_addr_q[159:128];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'hcb: begin  // GPU_LIMIT[2], high word
-          rd_word = gpu_limit_snap_valid_q[2] ? gpu_limit_snap_q[95:64] : gpu_limit_addr_q[191:160];
+          rd_word = snapv_gpu_limit_q[2] ? snap_gpu_limit_q[95:64] : reg_gpu_limit_addr_q[191:160];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'hce: begin  // GPU_LIMIT[3], low word
-          rd_word = gpu_limit_addr_q[223:192];
+          rd_word = reg_gpu_limit_addr_q[223:192];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'hcf: begin  // GPU_LIMIT[3], high word
-          rd_word = gpu_limit_snap_valid_q[3] ? gpu_limit_snap_q[127:96] : gpu_limit_addr_q[255:224];
+          rd_word = snapv_gpu_limit_q[3] ? snap_gpu_limit_q[127:96] : reg_gpu_limit_addr_q[255:224];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'he0: begin  // TX_START_THRESHOLD
-          rd_word = {19'h0, tx_start_threshold_bytes_q};
+          rd_word = {19'h0, reg_tx_start_threshold_bytes_q};
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'he1: begin  // ACK_COALESCE
-          rd_word = {8'h0, ack_coalesce_cycles_q, ack_coalesce_count_q};
+          rd_word = {8'h0, reg_ack_coalesce_cycles_q, reg_ack_coalesce_count_q};
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'he2: begin  // RX_BUF_DROP
-          rd_word = {16'h0, rx_buf_drop_reserve_q};
+          rd_word = {16'h0, reg_rx_buf_drop_reserve_q};
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'he3: begin  // MAC_CFG
-          rd_word = {16'h0, mac_cfg_ack_req_every_q, 7'h0, mac_cfg_promisc_raw_q};
+          rd_word = {16'h0, reg_mac_cfg_ack_req_every_q, 7'h0, reg_mac_cfg_promisc_raw_q};
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'he4: begin  // PORT_MAC, low word
-          rd_word = port_mac_addr_q[31:0];
+          rd_word = reg_port_mac_addr_q[31:0];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'he5: begin  // PORT_MAC, high word
-          rd_word = port_mac_snap_valid_q ? port_mac_snap_q[31:0] : {16'h0, port_mac_addr_q[47:32]};
+          rd_word = snapv_port_mac_q ? snap_port_mac_q[31:0] : {16'h0, reg_port_mac_addr_q[47:32]};
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'h100: begin  // TRACE_CTRL
-          rd_word = {20'h0, trace_ctrl_one_in_log2_q, 4'h0, 1'h0, trace_ctrl_qp_filter_q, trace_ctrl_all_q, trace_ctrl_enable_q};
+          rd_word = {20'h0, reg_trace_ctrl_one_in_log2_q, 4'h0, 1'h0, reg_trace_ctrl_qp_filter_q, reg_trace_ctrl_all_q, reg_trace_ctrl_enable_q};
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'h101: begin  // TRACE_QPN
-          rd_word = {8'h0, trace_qpn_qpn_q};
+          rd_word = {8'h0, reg_trace_qpn_qpn_q};
           hit = 1'b1;
           hit_wr = 1'b1;
         end
@@ -555,7 +567,7 @@ module rnic_csr #(
           hit_wr = 1'b1;
         end
         20'h103: begin  // TRACE_CLK, high word
-          rd_word = trace_clk_snap_valid_q ? trace_clk_snap_q[31:0] : trace_clk_count_i[63:32];
+          rd_word = snapv_trace_clk_q ? snap_trace_clk_q[31:0] : trace_clk_count_i[63:32];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
@@ -569,12 +581,12 @@ module rnic_csr #(
           hit_wr = 1'b1;
         end
         20'h400: begin  // CC_GLOBAL_CTRL
-          rd_word = {cc_global_ctrl_reserved_q, cc_global_ctrl_enable_q, cc_global_ctrl_mode_q};
+          rd_word = {reg_cc_global_ctrl_reserved_q, reg_cc_global_ctrl_enable_q, reg_cc_global_ctrl_mode_q};
           hit = 1'b1;
           hit_wr = 1'b1;
         end
         20'h401: begin  // QP_RATE_LIMIT
-          rd_word = {12'h0, qp_rate_limit_mbps_q};
+          rd_word = {12'h0, reg_qp_rate_limit_mbps_q};
           hit = 1'b1;
           hit_wr = 1'b1;
         end
@@ -671,206 +683,206 @@ module rnic_csr #(
   assign bad_access_pulse_o = bad_access_q;
 
   always_ff @(posedge clk_i) begin : registers
-    reset_device_q <= '0;
-    cmd_ctrl_go_q <= '0;
-    trace_ctrl_clear_q <= '0;
-    trace_clk_count_we_q <= '0;
+    reg_reset_device_q <= '0;
+    reg_cmd_ctrl_go_q <= '0;
+    reg_trace_ctrl_clear_q <= '0;
+    reg_trace_clk_count_we_q <= '0;
     if (wr_now) begin
       case (word)
         20'h0: begin  // QP_CTX_BASE
-          qp_ctx_base_lo_q[31:0] <= (qp_ctx_base_lo_q[31:0] & ~w_mask) | (w_data_q & w_mask);
-          qp_ctx_base_lo_strb_q[3:0] <= qp_ctx_base_lo_strb_q[3:0] | w_strb_q;
+          stage_qp_ctx_base_data_q[31:0] <= (stage_qp_ctx_base_data_q[31:0] & ~w_mask) | (w_data_q & w_mask);
+          stage_qp_ctx_base_strb_q[3:0] <= stage_qp_ctx_base_strb_q[3:0] | w_strb_q;
         end
         20'h1: begin
-          qp_ctx_base_addr_q <= (qp_ctx_base_addr_q & ~qp_ctx_base_wm_0[63:0]) | (qp_ctx_base_wd_0[63:0] & qp_ctx_base_wm_0[63:0]);
-          qp_ctx_base_lo_strb_q[3:0] <= 4'h0;
+          reg_qp_ctx_base_addr_q <= (reg_qp_ctx_base_addr_q & ~wide_mask[63:0]) | (wide_data[63:0] & wide_mask[63:0]);
+          stage_qp_ctx_base_strb_q[3:0] <= 4'h0;
         end
         20'hc: begin  // DMA_PACING_CTRL
-          dma_pacing_ctrl_max_reads_q <= (dma_pacing_ctrl_max_reads_q & ~w_mask[7:0]) | (w_data_q[7:0] & w_mask[7:0]);
+          reg_dma_pacing_ctrl_max_reads_q <= (reg_dma_pacing_ctrl_max_reads_q & ~w_mask[7:0]) | (w_data_q[7:0] & w_mask[7:0]);
         end
         20'h10: begin  // GDR_BAR_EN
-          gdr_bar_en_enable_q <= (gdr_bar_en_enable_q & ~w_mask[0]) | (w_data_q[0] & w_mask[0]);
+          reg_gdr_bar_en_enable_q <= (reg_gdr_bar_en_enable_q & ~w_mask[0]) | (w_data_q[0] & w_mask[0]);
         end
         20'h14: begin  // MRC_PATH_MASK
-          mrc_path_mask_mask_q <= (mrc_path_mask_mask_q & ~w_mask[31:0]) | (w_data_q[31:0] & w_mask[31:0]);
+          reg_mrc_path_mask_mask_q <= (reg_mrc_path_mask_mask_q & ~w_mask[31:0]) | (w_data_q[31:0] & w_mask[31:0]);
         end
         20'h62: begin  // RESET
-          reset_device_q <= w_data_q[0] & w_mask[0];
+          reg_reset_device_q <= w_data_q[0] & w_mask[0];
         end
         20'h80: begin  // CMD_CTRL
-          cmd_ctrl_go_q <= w_data_q[0] & w_mask[0];
+          reg_cmd_ctrl_go_q <= w_data_q[0] & w_mask[0];
         end
         20'ha0: begin  // DMA_CFG
-          dma_cfg_mps_q <= (dma_cfg_mps_q & ~w_mask[2:0]) | (w_data_q[2:0] & w_mask[2:0]);
-          dma_cfg_mrrs_q <= (dma_cfg_mrrs_q & ~w_mask[6:4]) | (w_data_q[6:4] & w_mask[6:4]);
-          dma_cfg_relaxed_q <= (dma_cfg_relaxed_q & ~w_mask[8]) | (w_data_q[8] & w_mask[8]);
+          reg_dma_cfg_mps_q <= (reg_dma_cfg_mps_q & ~w_mask[2:0]) | (w_data_q[2:0] & w_mask[2:0]);
+          reg_dma_cfg_mrrs_q <= (reg_dma_cfg_mrrs_q & ~w_mask[6:4]) | (w_data_q[6:4] & w_mask[6:4]);
+          reg_dma_cfg_relaxed_q <= (reg_dma_cfg_relaxed_q & ~w_mask[8]) | (w_data_q[8] & w_mask[8]);
         end
         20'ha1: begin  // DMA_TIMEOUT
-          dma_timeout_us_q <= (dma_timeout_us_q & ~w_mask[19:0]) | (w_data_q[19:0] & w_mask[19:0]);
+          reg_dma_timeout_us_q <= (reg_dma_timeout_us_q & ~w_mask[19:0]) | (w_data_q[19:0] & w_mask[19:0]);
         end
         20'ha4: begin  // DEVMEM_BASE
-          devmem_base_lo_q[31:0] <= (devmem_base_lo_q[31:0] & ~w_mask) | (w_data_q & w_mask);
-          devmem_base_lo_strb_q[3:0] <= devmem_base_lo_strb_q[3:0] | w_strb_q;
+          stage_devmem_base_data_q[31:0] <= (stage_devmem_base_data_q[31:0] & ~w_mask) | (w_data_q & w_mask);
+          stage_devmem_base_strb_q[3:0] <= stage_devmem_base_strb_q[3:0] | w_strb_q;
         end
         20'ha5: begin
-          devmem_base_addr_q <= (devmem_base_addr_q & ~devmem_base_wm_0[63:0]) | (devmem_base_wd_0[63:0] & devmem_base_wm_0[63:0]);
-          devmem_base_lo_strb_q[3:0] <= 4'h0;
+          reg_devmem_base_addr_q <= (reg_devmem_base_addr_q & ~wide_mask[63:0]) | (wide_data[63:0] & wide_mask[63:0]);
+          stage_devmem_base_strb_q[3:0] <= 4'h0;
         end
         20'hc0: begin  // GPU_BASE[0]
-          gpu_base_lo_q[31:0] <= (gpu_base_lo_q[31:0] & ~w_mask) | (w_data_q & w_mask);
-          gpu_base_lo_strb_q[3:0] <= gpu_base_lo_strb_q[3:0] | w_strb_q;
+          stage_gpu_base_data_q[31:0] <= (stage_gpu_base_data_q[31:0] & ~w_mask) | (w_data_q & w_mask);
+          stage_gpu_base_strb_q[3:0] <= stage_gpu_base_strb_q[3:0] | w_strb_q;
         end
         20'hc1: begin
-          gpu_base_addr_q[63:0] <= (gpu_base_addr_q[63:0] & ~gpu_base_wm_0[63:0]) | (gpu_base_wd_0[63:0] & gpu_base_wm_0[63:0]);
-          gpu_base_lo_strb_q[3:0] <= 4'h0;
+          reg_gpu_base_addr_q[63:0] <= (reg_gpu_base_addr_q[63:0] & ~wide_mask[63:0]) | (wide_data[63:0] & wide_mask[63:0]);
+          stage_gpu_base_strb_q[3:0] <= 4'h0;
         end
         20'hc4: begin  // GPU_BASE[1]
-          gpu_base_lo_q[63:32] <= (gpu_base_lo_q[63:32] & ~w_mask) | (w_data_q & w_mask);
-          gpu_base_lo_strb_q[7:4] <= gpu_base_lo_strb_q[7:4] | w_strb_q;
+          stage_gpu_base_data_q[63:32] <= (stage_gpu_base_data_q[63:32] & ~w_mask) | (w_data_q & w_mask);
+          stage_gpu_base_strb_q[7:4] <= stage_gpu_base_strb_q[7:4] | w_strb_q;
         end
         20'hc5: begin
-          gpu_base_addr_q[127:64] <= (gpu_base_addr_q[127:64] & ~gpu_base_wm_1[63:0]) | (gpu_base_wd_1[63:0] & gpu_base_wm_1[63:0]);
-          gpu_base_lo_strb_q[7:4] <= 4'h0;
+          reg_gpu_base_addr_q[127:64] <= (reg_gpu_base_addr_q[127:64] & ~wide_mask[63:0]) | (wide_data[63:0] & wide_mask[63:0]);
+          stage_gpu_base_strb_q[7:4] <= 4'h0;
         end
         20'hc8: begin  // GPU_BASE[2]
-          gpu_base_lo_q[95:64] <= (gpu_base_lo_q[95:64] & ~w_mask) | (w_data_q & w_mask);
-          gpu_base_lo_strb_q[11:8] <= gpu_base_lo_strb_q[11:8] | w_strb_q;
+          stage_gpu_base_data_q[95:64] <= (stage_gpu_base_data_q[95:64] & ~w_mask) | (w_data_q & w_mask);
+          stage_gpu_base_strb_q[11:8] <= stage_gpu_base_strb_q[11:8] | w_strb_q;
         end
         20'hc9: begin
-          gpu_base_addr_q[191:128] <= (gpu_base_addr_q[191:128] & ~gpu_base_wm_2[63:0]) | (gpu_base_wd_2[63:0] & gpu_base_wm_2[63:0]);
-          gpu_base_lo_strb_q[11:8] <= 4'h0;
+          reg_gpu_base_addr_q[191:128] <= (reg_gpu_base_addr_q[191:128] & ~wide_mask[63:0]) | (wide_data[63:0] & wide_mask[63:0]);
+          stage_gpu_base_strb_q[11:8] <= 4'h0;
         end
         20'hcc: begin  // GPU_BASE[3]
-          gpu_base_lo_q[127:96] <= (gpu_base_lo_q[127:96] & ~w_mask) | (w_data_q & w_mask);
-          gpu_base_lo_strb_q[15:12] <= gpu_base_lo_strb_q[15:12] | w_strb_q;
+          stage_gpu_base_data_q[127:96] <= (stage_gpu_base_data_q[127:96] & ~w_mask) | (w_data_q & w_mask);
+          stage_gpu_base_strb_q[15:12] <= stage_gpu_base_strb_q[15:12] | w_strb_q;
         end
         20'hcd: begin
-          gpu_base_addr_q[255:192] <= (gpu_base_addr_q[255:192] & ~gpu_base_wm_3[63:0]) | (gpu_base_wd_3[63:0] & gpu_base_wm_3[63:0]);
-          gpu_base_lo_strb_q[15:12] <= 4'h0;
+          reg_gpu_base_addr_q[255:192] <= (reg_gpu_base_addr_q[255:192] & ~wide_mask[63:0]) | (wide_data[63:0] & wide_mask[63:0]);
+          stage_gpu_base_strb_q[15:12] <= 4'h0;
         end
         20'hc2: begin  // GPU_LIMIT[0]
-          gpu_limit_lo_q[31:0] <= (gpu_limit_lo_q[31:0] & ~w_mask) | (w_data_q & w_mask);
-          gpu_limit_lo_strb_q[3:0] <= gpu_limit_lo_strb_q[3:0] | w_strb_q;
+          stage_gpu_limit_data_q[31:0] <= (stage_gpu_limit_data_q[31:0] & ~w_mask) | (w_data_q & w_mask);
+          stage_gpu_limit_strb_q[3:0] <= stage_gpu_limit_strb_q[3:0] | w_strb_q;
         end
         20'hc3: begin
-          gpu_limit_addr_q[63:0] <= (gpu_limit_addr_q[63:0] & ~gpu_limit_wm_0[63:0]) | (gpu_limit_wd_0[63:0] & gpu_limit_wm_0[63:0]);
-          gpu_limit_lo_strb_q[3:0] <= 4'h0;
+          reg_gpu_limit_addr_q[63:0] <= (reg_gpu_limit_addr_q[63:0] & ~wide_mask[63:0]) | (wide_data[63:0] & wide_mask[63:0]);
+          stage_gpu_limit_strb_q[3:0] <= 4'h0;
         end
         20'hc6: begin  // GPU_LIMIT[1]
-          gpu_limit_lo_q[63:32] <= (gpu_limit_lo_q[63:32] & ~w_mask) | (w_data_q & w_mask);
-          gpu_limit_lo_strb_q[7:4] <= gpu_limit_lo_strb_q[7:4] | w_strb_q;
+          stage_gpu_limit_data_q[63:32] <= (stage_gpu_limit_data_q[63:32] & ~w_mask) | (w_data_q & w_mask);
+          stage_gpu_limit_strb_q[7:4] <= stage_gpu_limit_strb_q[7:4] | w_strb_q;
         end
         20'hc7: begin
-          gpu_limit_addr_q[127:64] <= (gpu_limit_addr_q[127:64] & ~gpu_limit_wm_1[63:0]) | (gpu_limit_wd_1[63:0] & gpu_limit_wm_1[63:0]);
-          gpu_limit_lo_strb_q[7:4] <= 4'h0;
+          reg_gpu_limit_addr_q[127:64] <= (reg_gpu_limit_addr_q[127:64] & ~wide_mask[63:0]) | (wide_data[63:0] & wide_mask[63:0]);
+          stage_gpu_limit_strb_q[7:4] <= 4'h0;
         end
         20'hca: begin  // GPU_LIMIT[2]
-          gpu_limit_lo_q[95:64] <= (gpu_limit_lo_q[95:64] & ~w_mask) | (w_data_q & w_mask);
-          gpu_limit_lo_strb_q[11:8] <= gpu_limit_lo_strb_q[11:8] | w_strb_q;
+          stage_gpu_limit_data_q[95:64] <= (stage_gpu_limit_data_q[95:64] & ~w_mask) | (w_data_q & w_mask);
+          stage_gpu_limit_strb_q[11:8] <= stage_gpu_limit_strb_q[11:8] | w_strb_q;
         end
         20'hcb: begin
-          gpu_limit_addr_q[191:128] <= (gpu_limit_addr_q[191:128] & ~gpu_limit_wm_2[63:0]) | (gpu_limit_wd_2[63:0] & gpu_limit_wm_2[63:0]);
-          gpu_limit_lo_strb_q[11:8] <= 4'h0;
+          reg_gpu_limit_addr_q[191:128] <= (reg_gpu_limit_addr_q[191:128] & ~wide_mask[63:0]) | (wide_data[63:0] & wide_mask[63:0]);
+          stage_gpu_limit_strb_q[11:8] <= 4'h0;
         end
         20'hce: begin  // GPU_LIMIT[3]
-          gpu_limit_lo_q[127:96] <= (gpu_limit_lo_q[127:96] & ~w_mask) | (w_data_q & w_mask);
-          gpu_limit_lo_strb_q[15:12] <= gpu_limit_lo_strb_q[15:12] | w_strb_q;
+          stage_gpu_limit_data_q[127:96] <= (stage_gpu_limit_data_q[127:96] & ~w_mask) | (w_data_q & w_mask);
+          stage_gpu_limit_strb_q[15:12] <= stage_gpu_limit_strb_q[15:12] | w_strb_q;
         end
         20'hcf: begin
-          gpu_limit_addr_q[255:192] <= (gpu_limit_addr_q[255:192] & ~gpu_limit_wm_3[63:0]) | (gpu_limit_wd_3[63:0] & gpu_limit_wm_3[63:0]);
-          gpu_limit_lo_strb_q[15:12] <= 4'h0;
+          reg_gpu_limit_addr_q[255:192] <= (reg_gpu_limit_addr_q[255:192] & ~wide_mask[63:0]) | (wide_data[63:0] & wide_mask[63:0]);
+          stage_gpu_limit_strb_q[15:12] <= 4'h0;
         end
         20'he0: begin  // TX_START_THRESHOLD
-          tx_start_threshold_bytes_q <= (tx_start_threshold_bytes_q & ~w_mask[12:0]) | (w_data_q[12:0] & w_mask[12:0]);
+          reg_tx_start_threshold_bytes_q <= (reg_tx_start_threshold_bytes_q & ~w_mask[12:0]) | (w_data_q[12:0] & w_mask[12:0]);
         end
         20'he1: begin  // ACK_COALESCE
-          ack_coalesce_count_q <= (ack_coalesce_count_q & ~w_mask[7:0]) | (w_data_q[7:0] & w_mask[7:0]);
-          ack_coalesce_cycles_q <= (ack_coalesce_cycles_q & ~w_mask[23:8]) | (w_data_q[23:8] & w_mask[23:8]);
+          reg_ack_coalesce_count_q <= (reg_ack_coalesce_count_q & ~w_mask[7:0]) | (w_data_q[7:0] & w_mask[7:0]);
+          reg_ack_coalesce_cycles_q <= (reg_ack_coalesce_cycles_q & ~w_mask[23:8]) | (w_data_q[23:8] & w_mask[23:8]);
         end
         20'he2: begin  // RX_BUF_DROP
-          rx_buf_drop_reserve_q <= (rx_buf_drop_reserve_q & ~w_mask[15:0]) | (w_data_q[15:0] & w_mask[15:0]);
+          reg_rx_buf_drop_reserve_q <= (reg_rx_buf_drop_reserve_q & ~w_mask[15:0]) | (w_data_q[15:0] & w_mask[15:0]);
         end
         20'he3: begin  // MAC_CFG
-          mac_cfg_promisc_raw_q <= (mac_cfg_promisc_raw_q & ~w_mask[0]) | (w_data_q[0] & w_mask[0]);
-          mac_cfg_ack_req_every_q <= (mac_cfg_ack_req_every_q & ~w_mask[15:8]) | (w_data_q[15:8] & w_mask[15:8]);
+          reg_mac_cfg_promisc_raw_q <= (reg_mac_cfg_promisc_raw_q & ~w_mask[0]) | (w_data_q[0] & w_mask[0]);
+          reg_mac_cfg_ack_req_every_q <= (reg_mac_cfg_ack_req_every_q & ~w_mask[15:8]) | (w_data_q[15:8] & w_mask[15:8]);
         end
         20'he4: begin  // PORT_MAC
-          port_mac_lo_q[31:0] <= (port_mac_lo_q[31:0] & ~w_mask) | (w_data_q & w_mask);
-          port_mac_lo_strb_q[3:0] <= port_mac_lo_strb_q[3:0] | w_strb_q;
+          stage_port_mac_data_q[31:0] <= (stage_port_mac_data_q[31:0] & ~w_mask) | (w_data_q & w_mask);
+          stage_port_mac_strb_q[3:0] <= stage_port_mac_strb_q[3:0] | w_strb_q;
         end
         20'he5: begin
-          port_mac_addr_q <= (port_mac_addr_q & ~port_mac_wm_0[47:0]) | (port_mac_wd_0[47:0] & port_mac_wm_0[47:0]);
-          port_mac_lo_strb_q[3:0] <= 4'h0;
+          reg_port_mac_addr_q <= (reg_port_mac_addr_q & ~wide_mask[47:0]) | (wide_data[47:0] & wide_mask[47:0]);
+          stage_port_mac_strb_q[3:0] <= 4'h0;
         end
         20'h100: begin  // TRACE_CTRL
-          trace_ctrl_enable_q <= (trace_ctrl_enable_q & ~w_mask[0]) | (w_data_q[0] & w_mask[0]);
-          trace_ctrl_all_q <= (trace_ctrl_all_q & ~w_mask[1]) | (w_data_q[1] & w_mask[1]);
-          trace_ctrl_qp_filter_q <= (trace_ctrl_qp_filter_q & ~w_mask[2]) | (w_data_q[2] & w_mask[2]);
-          trace_ctrl_clear_q <= w_data_q[3] & w_mask[3];
-          trace_ctrl_one_in_log2_q <= (trace_ctrl_one_in_log2_q & ~w_mask[11:8]) | (w_data_q[11:8] & w_mask[11:8]);
+          reg_trace_ctrl_enable_q <= (reg_trace_ctrl_enable_q & ~w_mask[0]) | (w_data_q[0] & w_mask[0]);
+          reg_trace_ctrl_all_q <= (reg_trace_ctrl_all_q & ~w_mask[1]) | (w_data_q[1] & w_mask[1]);
+          reg_trace_ctrl_qp_filter_q <= (reg_trace_ctrl_qp_filter_q & ~w_mask[2]) | (w_data_q[2] & w_mask[2]);
+          reg_trace_ctrl_clear_q <= w_data_q[3] & w_mask[3];
+          reg_trace_ctrl_one_in_log2_q <= (reg_trace_ctrl_one_in_log2_q & ~w_mask[11:8]) | (w_data_q[11:8] & w_mask[11:8]);
         end
         20'h101: begin  // TRACE_QPN
-          trace_qpn_qpn_q <= (trace_qpn_qpn_q & ~w_mask[23:0]) | (w_data_q[23:0] & w_mask[23:0]);
+          reg_trace_qpn_qpn_q <= (reg_trace_qpn_qpn_q & ~w_mask[23:0]) | (w_data_q[23:0] & w_mask[23:0]);
         end
         20'h102: begin  // TRACE_CLK
-          trace_clk_lo_q[31:0] <= (trace_clk_lo_q[31:0] & ~w_mask) | (w_data_q & w_mask);
-          trace_clk_lo_strb_q[3:0] <= trace_clk_lo_strb_q[3:0] | w_strb_q;
+          stage_trace_clk_data_q[31:0] <= (stage_trace_clk_data_q[31:0] & ~w_mask) | (w_data_q & w_mask);
+          stage_trace_clk_strb_q[3:0] <= stage_trace_clk_strb_q[3:0] | w_strb_q;
         end
         20'h103: begin
-          trace_clk_count_q <= (trace_clk_count_i & ~trace_clk_wm_0[63:0]) | (trace_clk_wd_0[63:0] & trace_clk_wm_0[63:0]);
-          trace_clk_count_we_q <= |trace_clk_wm_0[63:0];
-          trace_clk_lo_strb_q[3:0] <= 4'h0;
+          reg_trace_clk_count_q <= (trace_clk_count_i & ~wide_mask[63:0]) | (wide_data[63:0] & wide_mask[63:0]);
+          reg_trace_clk_count_we_q <= |wide_mask[63:0];
+          stage_trace_clk_strb_q[3:0] <= 4'h0;
         end
         20'h400: begin  // CC_GLOBAL_CTRL
-          cc_global_ctrl_mode_q <= (cc_global_ctrl_mode_q & ~w_mask[1:0]) | (w_data_q[1:0] & w_mask[1:0]);
-          cc_global_ctrl_enable_q <= (cc_global_ctrl_enable_q & ~w_mask[2]) | (w_data_q[2] & w_mask[2]);
-          cc_global_ctrl_reserved_q <= (cc_global_ctrl_reserved_q & ~w_mask[31:3]) | (w_data_q[31:3] & w_mask[31:3]);
+          reg_cc_global_ctrl_mode_q <= (reg_cc_global_ctrl_mode_q & ~w_mask[1:0]) | (w_data_q[1:0] & w_mask[1:0]);
+          reg_cc_global_ctrl_enable_q <= (reg_cc_global_ctrl_enable_q & ~w_mask[2]) | (w_data_q[2] & w_mask[2]);
+          reg_cc_global_ctrl_reserved_q <= (reg_cc_global_ctrl_reserved_q & ~w_mask[31:3]) | (w_data_q[31:3] & w_mask[31:3]);
         end
         20'h401: begin  // QP_RATE_LIMIT
-          qp_rate_limit_mbps_q <= (qp_rate_limit_mbps_q & ~w_mask[19:0]) | (w_data_q[19:0] & w_mask[19:0]);
+          reg_qp_rate_limit_mbps_q <= (reg_qp_rate_limit_mbps_q & ~w_mask[19:0]) | (w_data_q[19:0] & w_mask[19:0]);
         end
         default: ;
       endcase
     end
     if (rst_i) begin
-      qp_ctx_base_addr_q <= 64'h0;
-      qp_ctx_base_lo_strb_q <= '0;
-      dma_pacing_ctrl_max_reads_q <= 8'h20;
-      gdr_bar_en_enable_q <= 1'h0;
-      mrc_path_mask_mask_q <= 32'hffff;
-      reset_device_q <= 1'h0;
-      cmd_ctrl_go_q <= 1'h0;
-      dma_cfg_mps_q <= 3'h1;
-      dma_cfg_mrrs_q <= 3'h2;
-      dma_cfg_relaxed_q <= 1'h1;
-      dma_timeout_us_q <= 20'h2710;
-      devmem_base_addr_q <= 64'hffffffffff000000;
-      devmem_base_lo_strb_q <= '0;
-      gpu_base_addr_q <= {4{64'h0}};
-      gpu_base_lo_strb_q <= '0;
-      gpu_limit_addr_q <= {4{64'h0}};
-      gpu_limit_lo_strb_q <= '0;
-      tx_start_threshold_bytes_q <= 13'h0;
-      ack_coalesce_count_q <= 8'h10;
-      ack_coalesce_cycles_q <= 16'h40;
-      rx_buf_drop_reserve_q <= 16'h0;
-      mac_cfg_promisc_raw_q <= 1'h1;
-      mac_cfg_ack_req_every_q <= 8'h10;
-      port_mac_addr_q <= 48'h20000000001;
-      port_mac_lo_strb_q <= '0;
-      trace_ctrl_enable_q <= 1'h0;
-      trace_ctrl_all_q <= 1'h0;
-      trace_ctrl_qp_filter_q <= 1'h0;
-      trace_ctrl_clear_q <= 1'h0;
-      trace_ctrl_one_in_log2_q <= 4'h0;
-      trace_qpn_qpn_q <= 24'h0;
-      trace_clk_count_q <= 64'h0;
-      trace_clk_count_we_q <= '0;
-      trace_clk_lo_strb_q <= '0;
-      cc_global_ctrl_mode_q <= 2'h1;
-      cc_global_ctrl_enable_q <= 1'h0;
-      cc_global_ctrl_reserved_q <= 29'h0;
-      qp_rate_limit_mbps_q <= 20'hfffff;
+      reg_qp_ctx_base_addr_q <= 64'h0;
+      stage_qp_ctx_base_strb_q <= '0;
+      reg_dma_pacing_ctrl_max_reads_q <= 8'h20;
+      reg_gdr_bar_en_enable_q <= 1'h0;
+      reg_mrc_path_mask_mask_q <= 32'hffff;
+      reg_reset_device_q <= 1'h0;
+      reg_cmd_ctrl_go_q <= 1'h0;
+      reg_dma_cfg_mps_q <= 3'h1;
+      reg_dma_cfg_mrrs_q <= 3'h2;
+      reg_dma_cfg_relaxed_q <= 1'h1;
+      reg_dma_timeout_us_q <= 20'h2710;
+      reg_devmem_base_addr_q <= 64'hffffffffff000000;
+      stage_devmem_base_strb_q <= '0;
+      reg_gpu_base_addr_q <= {4{64'h0}};
+      stage_gpu_base_strb_q <= '0;
+      reg_gpu_limit_addr_q <= {4{64'h0}};
+      stage_gpu_limit_strb_q <= '0;
+      reg_tx_start_threshold_bytes_q <= 13'h0;
+      reg_ack_coalesce_count_q <= 8'h10;
+      reg_ack_coalesce_cycles_q <= 16'h40;
+      reg_rx_buf_drop_reserve_q <= 16'h0;
+      reg_mac_cfg_promisc_raw_q <= 1'h1;
+      reg_mac_cfg_ack_req_every_q <= 8'h10;
+      reg_port_mac_addr_q <= 48'h20000000001;
+      stage_port_mac_strb_q <= '0;
+      reg_trace_ctrl_enable_q <= 1'h0;
+      reg_trace_ctrl_all_q <= 1'h0;
+      reg_trace_ctrl_qp_filter_q <= 1'h0;
+      reg_trace_ctrl_clear_q <= 1'h0;
+      reg_trace_ctrl_one_in_log2_q <= 4'h0;
+      reg_trace_qpn_qpn_q <= 24'h0;
+      reg_trace_clk_count_q <= 64'h0;
+      reg_trace_clk_count_we_q <= '0;
+      stage_trace_clk_strb_q <= '0;
+      reg_cc_global_ctrl_mode_q <= 2'h1;
+      reg_cc_global_ctrl_enable_q <= 1'h0;
+      reg_cc_global_ctrl_reserved_q <= 29'h0;
+      reg_qp_rate_limit_mbps_q <= 20'hfffff;
     end
   end
 
@@ -896,110 +908,110 @@ module rnic_csr #(
     if (do_rd) begin
       case (word)
         20'h0: begin
-          qp_ctx_base_snap_q[31:0] <= qp_ctx_base_addr_q[63:32];
-          qp_ctx_base_snap_valid_q <= 1'b1;
+          snap_qp_ctx_base_q[31:0] <= reg_qp_ctx_base_addr_q[63:32];
+          snapv_qp_ctx_base_q <= 1'b1;
         end
-        20'h1: qp_ctx_base_snap_valid_q <= 1'b0;
+        20'h1: snapv_qp_ctx_base_q <= 1'b0;
         20'ha4: begin
-          devmem_base_snap_q[31:0] <= devmem_base_addr_q[63:32];
-          devmem_base_snap_valid_q <= 1'b1;
+          snap_devmem_base_q[31:0] <= reg_devmem_base_addr_q[63:32];
+          snapv_devmem_base_q <= 1'b1;
         end
-        20'ha5: devmem_base_snap_valid_q <= 1'b0;
+        20'ha5: snapv_devmem_base_q <= 1'b0;
         20'hc0: begin
-          gpu_base_snap_q[31:0] <= gpu_base_addr_q[63:32];
-          gpu_base_snap_valid_q[0] <= 1'b1;
+          snap_gpu_base_q[31:0] <= reg_gpu_base_addr_q[63:32];
+          snapv_gpu_base_q[0] <= 1'b1;
         end
-        20'hc1: gpu_base_snap_valid_q[0] <= 1'b0;
+        20'hc1: snapv_gpu_base_q[0] <= 1'b0;
         20'hc4: begin
-          gpu_base_snap_q[63:32] <= gpu_base_addr_q[127:96];
-          gpu_base_snap_valid_q[1] <= 1'b1;
+          snap_gpu_base_q[63:32] <= reg_gpu_base_addr_q[127:96];
+          snapv_gpu_base_q[1] <= 1'b1;
         end
-        20'hc5: gpu_base_snap_valid_q[1] <= 1'b0;
+        20'hc5: snapv_gpu_base_q[1] <= 1'b0;
         20'hc8: begin
-          gpu_base_snap_q[95:64] <= gpu_base_addr_q[191:160];
-          gpu_base_snap_valid_q[2] <= 1'b1;
+          snap_gpu_base_q[95:64] <= reg_gpu_base_addr_q[191:160];
+          snapv_gpu_base_q[2] <= 1'b1;
         end
-        20'hc9: gpu_base_snap_valid_q[2] <= 1'b0;
+        20'hc9: snapv_gpu_base_q[2] <= 1'b0;
         20'hcc: begin
-          gpu_base_snap_q[127:96] <= gpu_base_addr_q[255:224];
-          gpu_base_snap_valid_q[3] <= 1'b1;
+          snap_gpu_base_q[127:96] <= reg_gpu_base_addr_q[255:224];
+          snapv_gpu_base_q[3] <= 1'b1;
         end
-        20'hcd: gpu_base_snap_valid_q[3] <= 1'b0;
+        20'hcd: snapv_gpu_base_q[3] <= 1'b0;
         20'hc2: begin
-          gpu_limit_snap_q[31:0] <= gpu_limit_addr_q[63:32];
-          gpu_limit_snap_valid_q[0] <= 1'b1;
+          snap_gpu_limit_q[31:0] <= reg_gpu_limit_addr_q[63:32];
+          snapv_gpu_limit_q[0] <= 1'b1;
         end
-        20'hc3: gpu_limit_snap_valid_q[0] <= 1'b0;
+        20'hc3: snapv_gpu_limit_q[0] <= 1'b0;
         20'hc6: begin
-          gpu_limit_snap_q[63:32] <= gpu_limit_addr_q[127:96];
-          gpu_limit_snap_valid_q[1] <= 1'b1;
+          snap_gpu_limit_q[63:32] <= reg_gpu_limit_addr_q[127:96];
+          snapv_gpu_limit_q[1] <= 1'b1;
         end
-        20'hc7: gpu_limit_snap_valid_q[1] <= 1'b0;
+        20'hc7: snapv_gpu_limit_q[1] <= 1'b0;
         20'hca: begin
-          gpu_limit_snap_q[95:64] <= gpu_limit_addr_q[191:160];
-          gpu_limit_snap_valid_q[2] <= 1'b1;
+          snap_gpu_limit_q[95:64] <= reg_gpu_limit_addr_q[191:160];
+          snapv_gpu_limit_q[2] <= 1'b1;
         end
-        20'hcb: gpu_limit_snap_valid_q[2] <= 1'b0;
+        20'hcb: snapv_gpu_limit_q[2] <= 1'b0;
         20'hce: begin
-          gpu_limit_snap_q[127:96] <= gpu_limit_addr_q[255:224];
-          gpu_limit_snap_valid_q[3] <= 1'b1;
+          snap_gpu_limit_q[127:96] <= reg_gpu_limit_addr_q[255:224];
+          snapv_gpu_limit_q[3] <= 1'b1;
         end
-        20'hcf: gpu_limit_snap_valid_q[3] <= 1'b0;
+        20'hcf: snapv_gpu_limit_q[3] <= 1'b0;
         20'he4: begin
-          port_mac_snap_q[31:0] <= {16'h0, port_mac_addr_q[47:32]};
-          port_mac_snap_valid_q <= 1'b1;
+          snap_port_mac_q[31:0] <= {16'h0, reg_port_mac_addr_q[47:32]};
+          snapv_port_mac_q <= 1'b1;
         end
-        20'he5: port_mac_snap_valid_q <= 1'b0;
+        20'he5: snapv_port_mac_q <= 1'b0;
         20'h102: begin
-          trace_clk_snap_q[31:0] <= trace_clk_count_i[63:32];
-          trace_clk_snap_valid_q <= 1'b1;
+          snap_trace_clk_q[31:0] <= trace_clk_count_i[63:32];
+          snapv_trace_clk_q <= 1'b1;
         end
-        20'h103: trace_clk_snap_valid_q <= 1'b0;
+        20'h103: snapv_trace_clk_q <= 1'b0;
         default: ;
       endcase
     end
     if (rst_i) begin
-      qp_ctx_base_snap_valid_q <= '0;
-      devmem_base_snap_valid_q <= '0;
-      gpu_base_snap_valid_q <= '0;
-      gpu_limit_snap_valid_q <= '0;
-      port_mac_snap_valid_q <= '0;
-      trace_clk_snap_valid_q <= '0;
+      snapv_qp_ctx_base_q <= '0;
+      snapv_devmem_base_q <= '0;
+      snapv_gpu_base_q <= '0;
+      snapv_gpu_limit_q <= '0;
+      snapv_port_mac_q <= '0;
+      snapv_trace_clk_q <= '0;
     end
   end
 
-  assign qp_ctx_base_addr_o = qp_ctx_base_addr_q;
-  assign dma_pacing_ctrl_max_reads_o = dma_pacing_ctrl_max_reads_q;
-  assign gdr_bar_en_enable_o = gdr_bar_en_enable_q;
-  assign mrc_path_mask_mask_o = mrc_path_mask_mask_q;
-  assign reset_device_o = reset_device_q;
-  assign cmd_ctrl_go_o = cmd_ctrl_go_q;
-  assign dma_cfg_mps_o = dma_cfg_mps_q;
-  assign dma_cfg_mrrs_o = dma_cfg_mrrs_q;
-  assign dma_cfg_relaxed_o = dma_cfg_relaxed_q;
-  assign dma_timeout_us_o = dma_timeout_us_q;
-  assign devmem_base_addr_o = devmem_base_addr_q;
-  assign gpu_base_addr_o = gpu_base_addr_q;
-  assign gpu_limit_addr_o = gpu_limit_addr_q;
-  assign tx_start_threshold_bytes_o = tx_start_threshold_bytes_q;
-  assign ack_coalesce_count_o = ack_coalesce_count_q;
-  assign ack_coalesce_cycles_o = ack_coalesce_cycles_q;
-  assign rx_buf_drop_reserve_o = rx_buf_drop_reserve_q;
-  assign mac_cfg_promisc_raw_o = mac_cfg_promisc_raw_q;
-  assign mac_cfg_ack_req_every_o = mac_cfg_ack_req_every_q;
-  assign port_mac_addr_o = port_mac_addr_q;
-  assign trace_ctrl_enable_o = trace_ctrl_enable_q;
-  assign trace_ctrl_all_o = trace_ctrl_all_q;
-  assign trace_ctrl_qp_filter_o = trace_ctrl_qp_filter_q;
-  assign trace_ctrl_clear_o = trace_ctrl_clear_q;
-  assign trace_ctrl_one_in_log2_o = trace_ctrl_one_in_log2_q;
-  assign trace_qpn_qpn_o = trace_qpn_qpn_q;
-  assign trace_clk_count_o = trace_clk_count_q;
-  assign trace_clk_count_we_o = trace_clk_count_we_q;
-  assign cc_global_ctrl_mode_o = cc_global_ctrl_mode_q;
-  assign cc_global_ctrl_enable_o = cc_global_ctrl_enable_q;
-  assign cc_global_ctrl_reserved_o = cc_global_ctrl_reserved_q;
-  assign qp_rate_limit_mbps_o = qp_rate_limit_mbps_q;
+  assign qp_ctx_base_addr_o = reg_qp_ctx_base_addr_q;
+  assign dma_pacing_ctrl_max_reads_o = reg_dma_pacing_ctrl_max_reads_q;
+  assign gdr_bar_en_enable_o = reg_gdr_bar_en_enable_q;
+  assign mrc_path_mask_mask_o = reg_mrc_path_mask_mask_q;
+  assign reset_device_o = reg_reset_device_q;
+  assign cmd_ctrl_go_o = reg_cmd_ctrl_go_q;
+  assign dma_cfg_mps_o = reg_dma_cfg_mps_q;
+  assign dma_cfg_mrrs_o = reg_dma_cfg_mrrs_q;
+  assign dma_cfg_relaxed_o = reg_dma_cfg_relaxed_q;
+  assign dma_timeout_us_o = reg_dma_timeout_us_q;
+  assign devmem_base_addr_o = reg_devmem_base_addr_q;
+  assign gpu_base_addr_o = reg_gpu_base_addr_q;
+  assign gpu_limit_addr_o = reg_gpu_limit_addr_q;
+  assign tx_start_threshold_bytes_o = reg_tx_start_threshold_bytes_q;
+  assign ack_coalesce_count_o = reg_ack_coalesce_count_q;
+  assign ack_coalesce_cycles_o = reg_ack_coalesce_cycles_q;
+  assign rx_buf_drop_reserve_o = reg_rx_buf_drop_reserve_q;
+  assign mac_cfg_promisc_raw_o = reg_mac_cfg_promisc_raw_q;
+  assign mac_cfg_ack_req_every_o = reg_mac_cfg_ack_req_every_q;
+  assign port_mac_addr_o = reg_port_mac_addr_q;
+  assign trace_ctrl_enable_o = reg_trace_ctrl_enable_q;
+  assign trace_ctrl_all_o = reg_trace_ctrl_all_q;
+  assign trace_ctrl_qp_filter_o = reg_trace_ctrl_qp_filter_q;
+  assign trace_ctrl_clear_o = reg_trace_ctrl_clear_q;
+  assign trace_ctrl_one_in_log2_o = reg_trace_ctrl_one_in_log2_q;
+  assign trace_qpn_qpn_o = reg_trace_qpn_qpn_q;
+  assign trace_clk_count_o = reg_trace_clk_count_q;
+  assign trace_clk_count_we_o = reg_trace_clk_count_we_q;
+  assign cc_global_ctrl_mode_o = reg_cc_global_ctrl_mode_q;
+  assign cc_global_ctrl_enable_o = reg_cc_global_ctrl_enable_q;
+  assign cc_global_ctrl_reserved_o = reg_cc_global_ctrl_reserved_q;
+  assign qp_rate_limit_mbps_o = reg_qp_rate_limit_mbps_q;
 
   assign mbox_in_req_o = win_sel_q[0];
   assign mbox_in_addr_o = {win_word_q[4:0], 2'b00};

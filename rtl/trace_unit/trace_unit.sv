@@ -42,12 +42,14 @@ module trace_unit #(
   localparam int unsigned SC_W = SP_W + 1;
   localparam int unsigned AGE_W = $clog2(N_SRC * SRC_DEPTH + 4) + 1;
   localparam int unsigned ENTRY_W = AGE_W + 64;
+  localparam int unsigned LANE_W = 96;     // of an entry in a vector of all: whole words simulate faster
 
   if (DEPTH < 4 || DEPTH > 32768 || (DEPTH & (DEPTH - 1)) != 0) begin : gen_bad_depth
     $error("trace_unit: DEPTH is a power of two, 4..32768");
   end
   if (SRC_DEPTH < 2 || (SRC_DEPTH & (SRC_DEPTH - 1)) != 0) begin : gen_bad_src_depth
     $error("trace_unit: SRC_DEPTH is a power of two, at least 2");
+  if (AGE_W > 32) $error("trace_unit: too many sources");
   end
 
   // -- Clock.
@@ -65,13 +67,14 @@ module trace_unit #(
 
   // -- A small queue per source.
   logic [N_SRC-1:0]         wanted, full, waiting, push, dropped, grant;
-  logic [N_SRC*ENTRY_W-1:0] heads;
+  logic [N_SRC*LANE_W-1:0]  heads;
   logic [ENTRY_W-1:0]       head;
-  logic                     take, clear_q;
+  logic                     take, clear_q, active;
 
   assign wanted = enable_i ? trc_valid_i & (trc_sampled_i | {N_SRC{all_i}}) : '0;
   assign push = wanted & ~full;
   assign dropped = wanted & full;
+  assign active = take || wanted != '0 || clear_q || rst_i;  // one test skips all queues in simulation
   always_ff @(posedge clk_i) begin : clear
     clear_q <= clear_i && !rst_i;
   end
@@ -83,21 +86,21 @@ module trace_unit #(
 
     assign full[s] = count_q == SC_W'(SRC_DEPTH);
     assign waiting[s] = count_q != '0;
-    assign heads[s*ENTRY_W +: ENTRY_W] = grant[s] ? mem[rd_q] : '0;
+    assign heads[s*LANE_W +: LANE_W] = take ? LANE_W'(mem[rd_q]) & {LANE_W{grant[s]}} : '0;
 
     always_ff @(posedge clk_i) begin : queue
-      if (push[s] || grant[s]) begin
+      if (active) begin
         if (push[s]) begin
           mem[wr_q] <= {free_q, trc_i[s*64 +: 64]};
           wr_q <= wr_q + 1'b1;
         end
         if (grant[s]) rd_q <= rd_q + 1'b1;
-        count_q <= count_q + SC_W'(push[s]) - SC_W'(grant[s]);
-      end
-      if (clear_q || rst_i) begin
-        wr_q <= '0;
-        rd_q <= '0;
-        count_q <= '0;
+        if (push[s] != grant[s]) count_q <= push[s] ? count_q + 1'b1 : count_q - 1'b1;
+        if (clear_q || rst_i) begin
+          wr_q <= '0;
+          rd_q <= '0;
+          count_q <= '0;
+        end
       end
     end
 
@@ -118,7 +121,7 @@ module trace_unit #(
   always_comb begin : select
     head = '0;
     if (take) begin
-      for (int s = 0; s < N_SRC; s++) head = head | heads[s*ENTRY_W +: ENTRY_W];
+      for (int s = 0; s < N_SRC; s++) head = head | heads[s*LANE_W +: ENTRY_W];
     end
   end
   always_ff @(posedge clk_i) begin : turn
