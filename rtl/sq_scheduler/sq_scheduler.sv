@@ -169,7 +169,7 @@ module sq_scheduler #(
   assign kick_ready = fetch_done_ready && !fetch_done_valid;
   assign qry_lk_ready = kick_ready && !kick_valid;
   assign post_ok = qry_lk_ready && !qry_lk_valid;
-  assign p_replay = post_ok && p_wait_q && p_have_q;
+  assign p_replay = post_ok && p_wait_q && p_have_q && !p_s1;
   assign p_new = post_ok && !p_wait_q && !p_s1;
   assign db_ready = p_new && sch_lk_ready && !p_pick_bf;
   assign bf_ready = p_new && sch_lk_ready && p_pick_bf;
