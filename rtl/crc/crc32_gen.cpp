@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes crc32_pkg.sv: the constants of the CRC-32 matrices, computed from the polynomial. Run by hand when this file
-// changes; the unit test runs it again and compares.
+// Writes crc32_pkg.sv: the constants of the CRC-32 matrices, computed from the polynomial. Run by
+// hand when this file changes; the unit test runs it again and compares.
 //
 //   crc32_gen > rtl/gen/crc32_pkg.sv
 #include <array>

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // CRC-32 (IEEE 802.3) of packets that arrive as beats of DATA_W bits.
 //
-// One beat per cycle, packets back to back. A last beat taken in cycle c gives crc_valid_o in cycle c + 3 + UNDO_STAGES.
-// Results come in the order of the packets. Nothing is dropped; en_i = 0 holds every stage.
+// One beat per cycle, packets back to back. A last beat taken in cycle c gives crc_valid_o in cycle
+// c + 3 + UNDO_STAGES. Results come in the order of the packets. Nothing is dropped; en_i = 0 holds
+// every stage.
 //
-// Stage 1 multiplies each 32-bit word of the beat by its part of the matrix, stage 2 adds the words up, stage 3 is the
-// only loop: register' = A^B register + beat. The last beat counts as full, filled up with zero bytes; the
-// last UNDO_STAGES stages take these back with inverse matrices of 1, 2, 4, ... zero bytes.
+// Stage 1 multiplies each 32-bit word of the beat by its part of the matrix, stage 2 adds the words
+// up, stage 3 is the only loop: register' = A^B register + beat. The last beat counts as full,
+// filled up with zero bytes; the last UNDO_STAGES stages take these back with inverse matrices of
+// 1, 2, 4, ... zero bytes.
 `include "rnic_assert.svh"
 module crc32_stream #(
   parameter int unsigned DATA_W = 512,
@@ -32,7 +34,8 @@ module crc32_stream #(
 );
   localparam int unsigned B = DATA_W / 8;
   localparam int unsigned WORDS = DATA_W / 32;
-  // A^B of the register equals the first word's matrix: the register is added to the first four bytes.
+  // A^B of the register equals the first word's matrix: the register is added to the first four
+  // bytes.
   localparam logic [1023:0] HEAD = crc32_pkg::COLS[(B-4)*256+:1024];
 
   if (DATA_W != 128 && DATA_W != 256 && DATA_W != 512 && DATA_W != 1024) begin : gen_bad_width

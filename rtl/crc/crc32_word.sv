@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Constant 32 x 32 matrix over GF(2): q = M d. Combinational.
 //
-// Two forms of the same function. TABLES = 1, for simulation: one table of 256 entries per byte of d, constants that all
-// instances share. TABLES = 0, for synthesis: 32 parities.
+// Two forms of the same function. TABLES = 1, for simulation: one table of 256 entries per byte of
+// d, constants that all instances share. TABLES = 0, for synthesis: 32 parities.
 module crc32_word #(
   parameter logic [1023:0] COLS = '0,      // column c = image of bit c, [c*32 +: 32]
   parameter bit            TABLES = 1'b0

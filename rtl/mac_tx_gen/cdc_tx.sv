@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Carries frames from the core's clock to the MAC's, and the MAC's report of a torn frame back.
 //
-// One beat per cycle; latency as cdc_fifo (a beat taken at a core edge is out_valid after the SYNC_STAGES-th MAC edge that
-// follows). Order is kept, nothing is dropped. Counts frames and bytes as they enter.
+// One beat per cycle; latency as cdc_fifo (a beat taken at a core edge is out_valid after the
+// SYNC_STAGES-th MAC edge that follows). Order is kept, nothing is dropped. Counts frames and bytes
+// as they enter.
 `include "rnic_assert.svh"
 module cdc_tx #(
   parameter int unsigned DATA_W = 512,
@@ -20,8 +21,10 @@ module cdc_tx #(
   input  rnic_pkg::tx_eth_t  in_eth,
   output logic               cnt_tx_frames_o,
   output logic               cnt_tx_raw_frames_o,
-  output logic [15:0]        cnt_tx_bytes_amount_o,  // with cnt_tx_frames_o; Ethernet header and padding, not FCS
-  output logic               cnt_tx_underruns_o,     // a frame ran dry on the wire; qpn and psn are its own
+  // with cnt_tx_frames_o; Ethernet header and padding, not FCS
+  output logic [15:0]        cnt_tx_bytes_amount_o,
+  // a frame ran dry on the wire; qpn and psn are its own
+  output logic               cnt_tx_underruns_o,
   output logic [23:0]        underrun_qpn_o,
   output logic [23:0]        underrun_psn_o,
   output logic               trc_valid_o,            // TX_CDC
@@ -85,7 +88,7 @@ module cdc_tx #(
     .rd_level_o(unused_level_rd)
   );
 
-  // ------------------------------------------------------------------------------------------- counting
+  // -------------------------------------------------------------------------------------- counting
   logic        fire, first_q;
   logic [15:0] bytes_q, base, total;
   assign fire  = in_valid && in_ready;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Appends the Ethernet FCS to frames; a frame with in_err gets a wrong one.
 //
-// One beat per cycle, plus one where the FCS does not fit into the last beat. Latency: a beat taken in cycle c is
-// out_valid in cycle c + 5; beats keep their distance. Nothing is dropped.
+// One beat per cycle, plus one where the FCS does not fit into the last beat. Latency: a beat taken
+// in cycle c is out_valid in cycle c + 5; beats keep their distance. Nothing is dropped.
 `include "rnic_assert.svh"
 module mac_fcs #(
   parameter int unsigned DATA_W = 512

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes Ethernet frames: header, VLAN tag, padding to 60 bytes and, with GEN_FCS = 1, the FCS. Runs on the MAC's clock.
+// Makes Ethernet frames: header, VLAN tag, padding to 60 bytes and, with GEN_FCS = 1, the FCS. Runs
+// on the MAC's clock.
 //
-// One beat per cycle, plus one where header or FCS make the frame longer by a beat. Latency: a beat offered in cycle c is on
-// the MAC's pins in cycle c + 1 (GEN_FCS = 1: c + 6). The first beat of a frame of several beats waits up to
-// START_DELAY cycles, unless more beats than that are there. Raw frames pass without a header.
+// One beat per cycle, plus one where header or FCS make the frame longer by a beat. Latency: a beat
+// offered in cycle c is on the MAC's pins in cycle c + 1 (GEN_FCS = 1: c + 6). The first beat of a
+// frame of several beats waits up to START_DELAY cycles, unless more beats than that are there. Raw
+// frames pass without a header.
 //
-// Inside a frame there is a beat for every cycle with mac_tx_ready. If the next beat is not there, the frame ends with a beat
-// with mac_tx_err, the rest of it is discarded and underrun_o tells whose it was. in_abort also becomes mac_tx_err.
+// Inside a frame there is a beat for every cycle with mac_tx_ready. If the next beat is not there,
+// the frame ends with a beat with mac_tx_err, the rest of it is discarded and underrun_o tells
+// whose it was. in_abort also becomes mac_tx_err.
 `include "rnic_assert.svh"
 module mac_tx_gen #(
   parameter int unsigned DATA_W = 512,
@@ -36,7 +39,8 @@ module mac_tx_gen #(
   output logic [23:0]        underrun_psn_o
 );
   localparam int unsigned B = DATA_W / 8;
-  // A tagged header of 18 bytes is longer than a beat of 16: then it gives a beat of its own, and 2 bytes.
+  // A tagged header of 18 bytes is longer than a beat of 16: then it gives a beat of its own, and 2
+  // bytes.
   localparam bit SPLIT = DATA_W == 128;
   localparam int unsigned S_TAG = SPLIT ? 2 : 18;
 
@@ -47,7 +51,7 @@ module mac_tx_gen #(
     $error("mac_tx_gen: GEN_FCS must be 0 or 1, START_DELAY at most 100");
   end
 
-  // ------------------------------------------------------------------------------------- header, padding
+  // ------------------------------------------------------------------------------- header, padding
   logic              body_q;        // the frame's first beat is out
   logic              tag_out_q;     // SPLIT: the beat with the tagged header is out
   logic              flush_q;       // only carry_q is left
@@ -74,8 +78,8 @@ module mac_tx_gen #(
   assign hdr_tag   = {ethertype[7:0], ethertype[15:8], in_eth.tci[7:0], in_eth.tci[15:8], 16'h0081,
                       swap6(in_eth.smac), swap6(in_eth.dmac)};
 
-  assign go       = body_q || tag_out_q || in_last || START_DELAY == 0 || in_level_i > 8'(START_DELAY) ||
-                    wait_q == 8'(START_DELAY);
+  assign go       = body_q || tag_out_q || in_last || START_DELAY == 0 ||
+                    in_level_i > 8'(START_DELAY) || wait_q == 8'(START_DELAY);
   assign head     = !body_q;
   assign tag_beat = SPLIT && head && !tag_out_q && in_eth.vlan && !in_eth.raw && !flush_q && !pad_q;
   assign shift    = in_eth.raw ? 5'd0 : in_eth.vlan ? 5'(S_TAG) : 5'd14;
@@ -124,7 +128,10 @@ module mac_tx_gen #(
         body_q      <= !in_last;
         err_q       <= in_abort;
         flush_cnt_q <= 8'(total - 9'(B));
-        if (!in_eth.raw) carry_q <= in_eth.vlan ? DATA_W'(in_data[DATA_W-1-:S_TAG*8]) : DATA_W'(in_data[DATA_W-1-:112]);
+        if (!in_eth.raw) begin
+          carry_q <= in_eth.vlan ? DATA_W'(in_data[DATA_W-1-:S_TAG*8]) :
+                                   DATA_W'(in_data[DATA_W-1-:112]);
+        end
       end
     end
     if (rst_i) begin
@@ -141,7 +148,7 @@ module mac_tx_gen #(
   logic [47:0] who_b, who_f, who_q;
   assign who_b = in_eth.raw ? 48'd0 : {in_eth.qpn, in_eth.psn};
 
-  // --------------------------------------------------------------------------------------------------- FCS
+  // ------------------------------------------------------------------------------------------- FCS
   logic              f_valid, f_ready, f_last, f_err;
   logic [DATA_W-1:0] f_data;
   logic [7:0]        f_cnt;
@@ -174,7 +181,7 @@ module mac_tx_gen #(
     );
   end
 
-  // -------------------------------------------------------------------------- output, no gap in a frame
+  // --------------------------------------------------------------------- output, no gap in a frame
   logic              q_valid_q, q_last_q, q_err_q;
   logic [DATA_W-1:0] q_data_q;
   logic [7:0]        q_cnt_q;
@@ -225,7 +232,7 @@ module mac_tx_gen #(
   logic unused;
   assign unused = in_eth.sampled;
 
-  // ---------------------------------------------------------------------------------------------- checks
+  // ---------------------------------------------------------------------------------------- checks
   `RNIC_STREAM_HOLD(mac_tx_valid, mac_tx_ready, {mac_tx_data, mac_tx_cnt, mac_tx_last, mac_tx_err})
   `RNIC_ASSERT(no_gap, !inside_q || q_valid_q)
   `RNIC_ASSERT(full_before_last, !mac_tx_valid || mac_tx_last || mac_tx_cnt == 8'(B))

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Joins RoCEv2 packets and raw frames into one stream, whole frames in turn.
 //
-// Latency 0 for packets; one beat per cycle. Raw frames are collected first, so that a slow source cannot tear the wire: a
-// raw frame goes when its last beat is there, or when RAW_BYTES of it fill the FIFO (it must then come without pauses). When
-// both wait, they alternate. Nothing is dropped. in_ready depends on out_ready.
+// Latency 0 for packets; one beat per cycle. Raw frames are collected first, so that a slow source
+// cannot tear the wire: a raw frame goes when its last beat is there, or when RAW_BYTES of it fill
+// the FIFO (it must then come without pauses). When both wait, they alternate. Nothing is dropped.
+// in_ready depends on out_ready.
 `include "rnic_assert.svh"
 module tx_merge #(
   parameter int unsigned DATA_W = 512,

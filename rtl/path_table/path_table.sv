@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Table of N_PATH path contexts: one writer (cmd_unit), four independent readers.
 //
-// Every port takes one request per cycle and answers in the next cycle, in order; ready is always 1. A lookup in the cycle
-// of a write to the same index still gets the old path. An index of N_PATH or above, and a path never written since
-// reset, reads as all zero (valid = 0).
+// Every port takes one request per cycle and answers in the next cycle, in order; ready is always
+// 1. A lookup in the cycle of a write to the same index still gets the old path. An index of N_PATH
+// or above, and a path never written since reset, reads as all zero (valid = 0).
 module path_table #(
   parameter int unsigned N_PATH = 64
 ) (
@@ -52,7 +52,8 @@ module path_table #(
 
   assign write    = cw_valid && {1'b0, cw_index} < 17'(N_PATH);
   assign lk_valid = {cp_lk_valid, cr_valid, rx_lk_valid, tx_lk_valid};
-  assign lk_addr  = {cp_lk_index[AW-1:0], cr_index[AW-1:0], rx_lk_index[AW-1:0], tx_lk_index[AW-1:0]};
+  assign lk_addr  = {cp_lk_index[AW-1:0], cr_index[AW-1:0], rx_lk_index[AW-1:0],
+      tx_lk_index[AW-1:0]};
   assign lk_hit   = {{1'b0, cp_lk_index} < 17'(N_PATH) && written_q[cp_lk_index[AW-1:0]],
                      {1'b0, cr_index} < 17'(N_PATH) && written_q[cr_index[AW-1:0]],
                      {1'b0, rx_lk_index} < 17'(N_PATH) && written_q[rx_lk_index[AW-1:0]],

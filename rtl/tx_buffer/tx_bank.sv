@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One bank of payload rows: writes bytes wr_from_i..wr_to_i-1 of a row, reads whole rows.
 //
-// Read latency 1; rd_data_o holds while rd_en_i is low. A read and a write of one row at one edge: the read returns the old
-// row. Contents are not reset.
+// Read latency 1; rd_data_o holds while rd_en_i is low. A read and a write of one row at one edge:
+// the read returns the old row. Contents are not reset.
 module tx_bank #(
   parameter int unsigned DATA_W = 512,
   parameter int unsigned DEPTH = 64

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waits for the payload of each packet and sends packets on, whole payloads in order, lane 0 first.
 //
-// N_TXSLOT slots of 4096 bytes. Throughput: one beat per cycle, one packet of one beat per cycle. Latency: the last event a packet waits for (txp, inl, rdrsp) in cycle c gives out_valid in cycle c + 3.
-// Packets of one QP leave in the order of txp; different QPs overtake each other. A packet may start when its payload is
-// complete, or when cfg_threshold_i bytes (0: never) are there in order; a started packet waits for data with
-// out_valid low.
+// N_TXSLOT slots of 4096 bytes. Throughput: one beat per cycle, one packet of one beat per cycle.
+// Latency: the last event a packet waits for (txp, inl, rdrsp) in cycle c gives out_valid in cycle
+// c + 3. Packets of one QP leave in the order of txp; different QPs overtake each other. A packet
+// may start when its payload is complete, or when cfg_threshold_i bytes (0: never) are there in
+// order; a started packet waits for data with out_valid low.
 //
-// A packet one of whose reads failed is not sent, or, if it has started, ends with out_abort. It is reported on terr, and
-// later packets of its QP are dropped until qpi says CLEAR or ERR. qpi CLEAR and ERR drop every packet of the QP that has not
-// started. A slot is free again when its last row has been read, or, dropped, when all its reads have returned.
+// A packet one of whose reads failed is not sent, or, if it has started, ends with out_abort. It is
+// reported on terr, and later packets of its QP are dropped until qpi says CLEAR or ERR. qpi CLEAR
+// and ERR drop every packet of the QP that has not started. A slot is free again when its last row
+// has been read, or, dropped, when all its reads have returned.
 `include "rnic_assert.svh"
 module tx_buffer #(
   parameter int unsigned DATA_W = 512,
@@ -53,7 +55,8 @@ module tx_buffer #(
   output logic [23:0]            terr_qpn,
   output logic [15:0]            terr_index,
   output logic [7:0]             terr_status,
-  // PAY_FIRST: first payload byte from DMA (left out if two come at once); TX_START: first beat on its way
+  // PAY_FIRST: first payload byte from DMA (left out if two come at once); TX_START: first beat on
+  // its way
   output logic                   trc_valid_o,
   output logic [63:0]            trc_o,
   output logic                   trc_sampled_o,
@@ -77,7 +80,7 @@ module tx_buffer #(
     $error("tx_buffer: N_TXSLOT must be a power of two, 4 to 256");
   end
 
-  // ---------------------------------------------------------------------------------- state of a slot
+  // ------------------------------------------------------------------------------- state of a slot
   logic [N_TXSLOT-1:0] submitted_q;  // txp came, the packet has not started
   logic [N_TXSLOT-1:0] known_q;      // txp came since the slot was handed out
   logic [N_TXSLOT-1:0] blocked_q;    // an earlier packet of its QP has not started
@@ -87,7 +90,8 @@ module tx_buffer #(
   logic [N_TXSLOT-1:0] failed_q;     // a read failed
   logic [N_TXSLOT-1:0] kill_q;       // drop it silently
   logic [N_TXSLOT-1:0] inline_q;     // payload is in the inline memory
-  logic [N_TXSLOT-1:0] far_q;        // a TLP came before its turn: look behind the next that completes
+  // a TLP came before its turn: look behind the next that completes
+  logic [N_TXSLOT-1:0] far_q;
   logic [N_TXSLOT-1:0] pend_q;       // the walker shall look
   logic [N_TXSLOT-1:0] paid_q;       // PAY_FIRST is out
   logic [N_TXSLOT-1:0] sampled_q;
@@ -102,10 +106,11 @@ module tx_buffer #(
   logic [7:0]          status_mem[N_TXSLOT];
   logic [SW-1:0]       succ_mem  [N_TXSLOT];
   logic [13:0]         prog_mem  [N_TXSLOT*64];  // per slot and TLP: complete, end of what came
-  logic [SW-1:0]       last_mem  [N_QP];      // per QP: slot of its latest packet (checked before use)
+  // per QP: slot of its latest packet (checked before use)
+  logic [SW-1:0]       last_mem  [N_QP];
   logic [N_QP-1:0]     dead_q;                // a packet failed, CLEAR or ERR has not come yet
 
-  // -------------------------------------------------------------------------------------- cycle 0: events
+  // ------------------------------------------------------------------------------- cycle 0: events
   logic          slot_fire, txp_fire, inl_fire, rsp_fire, rsp_next, rsp_keep;
   logic [SW-1:0] new_s, txp_s, inl_s, rsp_s;
   logic [12:0]   rsp_end;
@@ -133,7 +138,8 @@ module tx_buffer #(
 
   assign txp_q      = txp.qpn[QW-1:0];
   assign prev_s     = last_mem[txp_q];
-  assign prev_here  = submitted_q[prev_s] && qpn_mem[prev_s] == txp.qpn && !(sel_fire && sel == prev_s);
+  assign prev_here  = submitted_q[prev_s] && qpn_mem[prev_s] == txp.qpn && !(sel_fire &&
+      sel == prev_s);
   assign qpi_ready  = !fail_fire;
   assign order_fire = qpi_valid && qpi_ready &&
                       (qpi.op == rnic_pkg::QPI_CLEAR || qpi.op == rnic_pkg::QPI_ERR);
@@ -151,7 +157,8 @@ module tx_buffer #(
   assign walk_seen = seen_mem[walk_s][next_mem[walk_s]];
   assign walk_prog = prog_mem[{walk_s, next_mem[walk_s]}];
   for (genvar b = 0; b < SW; b++) begin : gen_walk_index
-    localparam logic [N_TXSLOT-1:0] M = {(N_TXSLOT >> (b + 1)) {{(1 << b) {1'b1}}, {(1 << b) {1'b0}}}};
+    localparam logic [N_TXSLOT-1:0] M = {(N_TXSLOT >> (b + 1)) {{(1 << b) {1'b1}},
+        {(1 << b) {1'b0}}}};
     assign walk_s[b] = (walk_gnt & M) != '0;
   end
 
@@ -190,7 +197,7 @@ module tx_buffer #(
     end
   end
 
-  // ------------------------------------------------------------------------- cycle 1: is it complete now
+  // ------------------------------------------------------------------- cycle 1: is it complete now
   // One check for each kind of event; the order of the events does not matter.
   logic          chk_txp_q, chk_inl_q, chk_rsp_q, chk_walk_q;
   logic [SW-1:0] chk_txp_s_q, chk_inl_s_q, chk_rsp_s_q, chk_walk_s_q;
@@ -201,7 +208,8 @@ module tx_buffer #(
 
   assign all_txp  = chk_txp_q && recv_mem[chk_txp_s_q] == len_mem[chk_txp_s_q];
   assign all_inl  = chk_inl_q && known_q[chk_inl_s_q];
-  assign all_rsp  = chk_rsp_q && known_q[chk_rsp_s_q] && recv_mem[chk_rsp_s_q] == len_mem[chk_rsp_s_q];
+  assign all_rsp  = chk_rsp_q && known_q[chk_rsp_s_q] &&
+      recv_mem[chk_rsp_s_q] == len_mem[chk_rsp_s_q];
   assign thr_txp  = chk_txp_q && threshold_q != 13'd0 && ino_mem[chk_txp_s_q] >= threshold_q;
   assign thr_rsp  = chk_rsp_q && known_q[chk_rsp_s_q] && threshold_q != 13'd0 &&
                     ino_mem[chk_rsp_s_q] >= threshold_q;
@@ -209,7 +217,8 @@ module tx_buffer #(
                     ino_mem[chk_walk_s_q] >= threshold_q;
 
   always_ff @(posedge clk_i) begin
-    threshold_q  <= cfg_threshold_i == 13'd0 ? 13'd0 : cfg_threshold_i < 13'(B) ? 13'(B) : cfg_threshold_i;
+    threshold_q  <= cfg_threshold_i == 13'd0 ? 13'd0 : cfg_threshold_i < 13'(B) ? 13'(B) :
+        cfg_threshold_i;
     chk_txp_q    <= txp_fire;
     chk_inl_q    <= inl_fire;
     chk_rsp_q    <= rsp_fire;
@@ -226,7 +235,7 @@ module tx_buffer #(
     end
   end
 
-  // ----------------------------------------------------------------- cycle 2: choose, read the first row
+  // ----------------------------------------------------------- cycle 2: choose, read the first row
   // Round robin over packets that may start, and over those to drop whose reads have all returned.
   logic [N_TXSLOT-1:0] able, ahead, from, gnt, mask_q;
   logic                cur_valid_q;      // a packet is being read
@@ -235,10 +244,11 @@ module tx_buffer #(
   logic [12:0]         cur_len_q;
   logic                cur_inline_q;
   logic                cur_quiet_q;      // CLEAR or ERR came since it started: report no failure
-  logic                out_room, sel_any, sel_drop, start, more, drop, one_row, last_row, cur_here, rd, finish;
+  logic                out_room, sel_any, sel_drop, start, more, drop, one_row, last_row, cur_here,
+      rd, finish;
   logic [SW-1:0]       rd_s;
   logic [RW-1:0]       rd_row;
-  logic [12:0]         rd_len, rd_left;
+  logic [12:0]         rd_len, rd_left, row_start;
   logic                rd_inline, rd_last, rd_fail;
 
   assign able  = submitted_q & ~blocked_q & (complete_q | (enough_q & ~failed_q & ~kill_q));
@@ -246,7 +256,8 @@ module tx_buffer #(
   assign from  = ahead != '0 ? ahead : able;
   assign gnt   = from & (~from + 1'b1);
   for (genvar b = 0; b < SW; b++) begin : gen_sel_index
-    localparam logic [N_TXSLOT-1:0] M = {(N_TXSLOT >> (b + 1)) {{(1 << b) {1'b1}}, {(1 << b) {1'b0}}}};
+    localparam logic [N_TXSLOT-1:0] M = {(N_TXSLOT >> (b + 1)) {{(1 << b) {1'b1}},
+        {(1 << b) {1'b0}}}};
     assign sel[b] = (gnt & M) != '0;
   end
 
@@ -266,8 +277,11 @@ module tx_buffer #(
   assign one_row   = rd_len <= 13'(B);
   assign last_row  = rd_left <= 13'(B);
   assign rd_last   = cur_valid_q ? last_row : one_row;
-  assign cur_here  = complete_q[cur_s_q] || (!last_row && ino_mem[cur_s_q] >= {1'b0, cur_row_q, {LB{1'b0}}} + 13'(B));
-  assign more      = cur_valid_q && out_room && cur_here && !(last_row && failed_q[cur_s_q] && terr_valid && !cur_quiet_q);
+  assign row_start = {1'b0, cur_row_q, {LB{1'b0}}};
+  assign cur_here  = complete_q[cur_s_q] ||
+                     (!last_row && ino_mem[cur_s_q] >= row_start + 13'(B));
+  assign more      = cur_valid_q && out_room && cur_here &&
+                     !(last_row && failed_q[cur_s_q] && terr_valid && !cur_quiet_q);
   assign rd        = start || more;
   assign finish    = rd && rd_last;
   assign rd_fail   = more && last_row && failed_q[cur_s_q];
@@ -366,7 +380,7 @@ module tx_buffer #(
     end
   end
 
-  // -------------------------------------------------------------------------------------------- memories
+  // -------------------------------------------------------------------------------------- memories
   logic [DATA_W-1:0] bank0, bank1;
   logic [767:0]      inl_row;
   logic [PKT_W-1:0]  pkt_row;
@@ -387,7 +401,8 @@ module tx_buffer #(
   assign tail_to   = 8'(wr_end - 9'(B));
   assign rd_bank   = rd_row[0];
 
-  // Even rows in bank 0, odd rows in bank 1: the two rows that a beat touches are in different banks.
+  // Even rows in bank 0, odd rows in bank 1: the two rows that a beat touches are in different
+  // banks.
   tx_bank #(.DATA_W(DATA_W), .DEPTH(N_TXSLOT * ROWS / 2)) u_bank0 (
     .clk_i,
     .wr_en_i  (wr_good && (!wr_row[0] || wr_wraps)),
@@ -429,7 +444,7 @@ module tx_buffer #(
     .rd_data_o(pkt_row)
   );
 
-  // ------------------------------------------------------------------------------------- cycle 3: output
+  // ------------------------------------------------------------------------------- cycle 3: output
   logic       out_valid_q, out_inline_q, out_bank_q, out_last_q, out_abort_q;
   logic [7:0] out_cnt_q;
   logic [2:0] out_row_q;
@@ -465,7 +480,7 @@ module tx_buffer #(
   assign out_abort = out_abort_q;
   assign out_pkt   = pkt_row;
 
-  // -------------------------------------------------------------------------------------- report, trace
+  // --------------------------------------------------------------------------------- report, trace
   always_ff @(posedge clk_i) begin
     if (fail_fire) begin
       terr_valid  <= 1'b1;
@@ -492,7 +507,7 @@ module tx_buffer #(
   logic unused;
   assign unused = ^{txp_slot, inl_slot, rdrsp.slot, qpi, unused_count, wr_row_up, out_row_q};
 
-  // ---------------------------------------------------------------------------------------------- checks
+  // ---------------------------------------------------------------------------------------- checks
   `RNIC_STREAM_HOLD(out_valid, out_ready, {out_cnt, out_last, out_abort, out_pkt})
   `RNIC_STREAM_HOLD(terr_valid, terr_ready, {terr_qpn, terr_index, terr_status})
   `RNIC_ASSERT(submitted_once, !(txp_fire && submitted_q[txp_s]))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the headers from IP to the last extension header as one vector. Combinational.
 //
-// Byte i of the packet is hdr_o[i*8 +: 8]; bytes behind the last header are zero, or all when valid_i = 0. Fact sheet
-// section 1.
+// Byte i of the packet is hdr_o[i*8 +: 8]; bytes behind the last header are zero, or all when
+// valid_i = 0. Fact sheet section 1.
 module tx_header (
   input  logic         valid_i,
   input  logic         ipv6_i,
@@ -15,7 +15,8 @@ module tx_header (
   input  logic [15:0]  udp_len_i,    // UDP header to iCRC
   input  logic [15:0]  ip_len_i,     // IPv4 total length
   input  logic [15:0]  ip_id_i,
-  input  logic [17:0]  csum_part_i,  // sum of the 16-bit words of the IPv4 header that do not come from the path
+  // sum of the 16-bit words of the IPv4 header that do not come from the path
+  input  logic [17:0]  csum_part_i,
   input  logic [319:0] bth_ext_i,    // BTH and extension headers, first wire byte in bits 7:0
   output logic [703:0] hdr_o
 );
@@ -23,7 +24,8 @@ module tx_header (
   logic [20:0] sum;
   logic [16:0] fold;
   logic [15:0] csum;
-  assign sum = 21'(csum_part_i) + 21'(tos_i) + 21'({ttl_i, 8'd0}) + 21'(sip_i[31:16]) + 21'(sip_i[15:0]) +
+  assign sum = 21'(csum_part_i) + 21'(tos_i) + 21'({ttl_i, 8'd0}) + 21'(sip_i[31:16]) +
+      21'(sip_i[15:0]) +
                21'(dip_i[31:16]) + 21'(dip_i[15:0]);
   assign fold = 17'(sum[15:0]) + 17'(sum[20:16]);
   assign csum = ~(fold[15:0] + 16'(fold[16]));

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes RoCEv2 packets, IP header to iCRC, from packet descriptions and payload.
 //
-// Throughput: one beat per cycle; a packet whose headers, payload, pad and iCRC fit one beat takes one cycle. Latency:
-// a beat taken in cycle c leaves in cycle c + 5 + UNDO_STAGES, when the path table answers in one cycle. Beats of a packet keep
-// their distance, so a gapless payload gives a gapless packet. rsp packets (no payload) go before req packets, at packet
-// borders; otherwise order is kept. A packet whose path is not valid is dropped and counted. A packet that ends with
-// req_abort leaves with a wrong iCRC and out_abort on its last beat.
+// Throughput: one beat per cycle; a packet whose headers, payload, pad and iCRC fit one beat takes
+// one cycle. Latency:
+// a beat taken in cycle c leaves in cycle c + 5 + UNDO_STAGES, when the path table answers in one
+// cycle. Beats of a packet keep their distance, so a gapless payload gives a gapless packet. rsp
+// packets (no payload) go before req packets, at packet borders; otherwise order is kept. A packet
+// whose path is not valid is dropped and counted. A packet that ends with req_abort leaves with a
+// wrong iCRC and out_abort on its last beat.
 `include "rnic_assert.svh"
 module tx_packetizer #(
   parameter int unsigned DATA_W = 512,
   parameter int unsigned UNDO_STAGES = 1,   // cycles of the iCRC's last step, 1 or 2
-  parameter int unsigned IP_ID_STEP = 1,    // identification of IPv4 packet n is ip_id_i + n * IP_ID_STEP
+  // identification of IPv4 packet n is ip_id_i + n * IP_ID_STEP
+  parameter int unsigned IP_ID_STEP = 1,
   parameter int unsigned CNP_DSCP = 48      // DSCP of CNPs; 64: as the path says
 ) (
   input  logic               clk_i,
@@ -66,9 +69,10 @@ module tx_packetizer #(
     swap = {w[7:0], w[15:8], w[23:16], w[31:24]};
   endfunction
 
-  // ------------------------------------------------------- S0: choice, path lookup, BTH and extensions
+  // --------------------------------------------------- S0: choice, path lookup, BTH and extensions
   logic              in_pkt_q;                  // S0 stands inside a req packet
-  logic              locked_q, locked_rsp_q;    // a lookup waits for path_lk_ready: the choice stays
+  // a lookup waits for path_lk_ready: the choice stays
+  logic              locked_q, locked_rsp_q;
   logic              pick_rsp, pick_any, head, s0_fire, s1_load;
   rnic_pkg::tx_pkt_t p;
   logic [5:0]        ext;       // as roce_pkg::ext_headers
@@ -106,7 +110,8 @@ module tx_packetizer #(
   always_comb begin
     bth_ext = '0;
     if (s0_fire && head) begin
-      bth_ext[0*32+:32] = swap({p.opcode, p.se, !is_cnp, pad, 4'd0, p.pkey});  // MigReq as NICs send it
+      // MigReq as NICs send it
+      bth_ext[0*32+:32] = swap({p.opcode, p.se, !is_cnp, pad, 4'd0, p.pkey});
       bth_ext[1*32+:32] = swap({1'b0, p.becn, 6'd0, p.dest_qpn});
       bth_ext[2*32+:32] = swap({p.ack_req, 7'd0, p.psn});
       if (ext[0] || ext[4]) begin
@@ -138,7 +143,7 @@ module tx_packetizer #(
     end
   end
 
-  // ----------------------------------------------------------------------------- S1: one beat, its path
+  // ------------------------------------------------------------------------ S1: one beat, its path
   logic              s1_valid_q, s1_head_q, s1_last_q, s1_abort_q;
   logic [DATA_W-1:0] s1_data_q;
   logic [7:0]        s1_cnt_q;
@@ -191,7 +196,8 @@ module tx_packetizer #(
     end
   end
 
-  // The answer comes while its packet stands in S1, and is kept until the packet's last beat has left.
+  // The answer comes while its packet stands in S1, and is kept until the packet's last beat has
+  // left.
   always_ff @(posedge clk_i) begin
     if (path_valid) path_q <= path;
     if (path_valid) path_have_q <= 1'b1;
@@ -201,8 +207,8 @@ module tx_packetizer #(
   assign pa = path_have_q ? path_q : path;
 
   // ------------------------------------------------------------------------------------- S2: align
-  // Packets are cut anew: headers of H bytes, then payload rotated by H mod B. carry_q holds the bytes of the last
-  // rotated beat that belong to the next one.
+  // Packets are cut anew: headers of H bytes, then payload rotated by H mod B. carry_q holds the
+  // bytes of the last rotated beat that belong to the next one.
   logic [703:0]        hdr;
   logic [HB*DATA_W-1:0] hdr_beats;
   logic [6:0]          hdr_len;             // 40 to 88
@@ -213,7 +219,8 @@ module tx_packetizer #(
   logic                flush_q, flush_abort_q;
   logic [7:0]          flush_cnt_q;
   logic [DATA_W-1:0]   carry_q, hdr_beat, pay, rotated, rot, beat;
-  logic                have, drop, drop_q, space, emit, emit_hdr, emit_pay, al_first, al_last, al_abort;
+  logic                have, drop, drop_q, space, emit, emit_hdr, emit_pay, al_first, al_last,
+      al_abort;
   logic [7:0]          pay_cnt, al_cnt;
   logic [8:0]          total;
   logic                over;                // the last payload beat spills into one more
@@ -248,7 +255,8 @@ module tx_packetizer #(
   always_comb begin
     hdr_full = 4'(hdr_len >> RW);
     rem      = {1'b0, hdr_len} & 8'(B - 1);
-    if (rem == 8'd0 && s1_last_q && s1_cnt_q == 8'd0) begin  // headers end with a beat and nothing follows
+    // headers end with a beat and nothing follows
+    if (rem == 8'd0 && s1_last_q && s1_cnt_q == 8'd0) begin
       hdr_full = hdr_full - 4'd1;
       rem      = 8'(B);
     end
@@ -326,7 +334,7 @@ module tx_packetizer #(
   end
   assign cnt_tx_no_path_o = s1_done && s1_head_q && drop;
 
-  // ------------------------------------------------------------------------------------------- iCRC
+  // ------------------------------------------------------------------------------------------ iCRC
   // Of the masked beat: what a router may change counts as ones (fact sheet section 2).
   localparam logic [511:0] MASK4 = {
       128'h00000000_00000000_00000000_00000000,
@@ -397,7 +405,7 @@ module tx_packetizer #(
     .level_o  (unused_level)
   );
 
-  // ----------------------------------------------------------------------- output FIFO, iCRC put in
+  // ---------------------------------------------------------------------- output FIFO, iCRC put in
   localparam int unsigned PW = $clog2(DEPTH);
   localparam int unsigned META_W = 10;
   logic [DATA_W-1:0]   data_mem[DEPTH];
@@ -429,7 +437,8 @@ module tx_packetizer #(
   assign meta      = meta_mem[rp_q];
   assign fifo_cnt  = meta[9:2];
   assign fifo_last = meta[1];
-  assign fits      = fifo_cnt != 8'(B);  // cnt is a multiple of 4, so the iCRC fits whole or not at all
+  // cnt is a multiple of 4, so the iCRC fits whole or not at all
+  assign fits      = fifo_cnt != 8'(B);
   assign old       = age_q[CRC_LAT-1];
   assign out_valid = ready_q != 4'd0;
   assign out_last  = fifo_last && (extra_q || fits);
@@ -494,7 +503,7 @@ module tx_packetizer #(
   logic unused;
   assign unused = ^{p.response, p.wqe_index, unused_zeros, unused_level};
 
-  // ----------------------------------------------------------------------------------------- checks
+  // ---------------------------------------------------------------------------------------- checks
   `RNIC_STREAM_HOLD_N(path_lk, path_lk_valid, path_lk_ready, path_lk_index)
   `RNIC_STREAM_HOLD(out_valid, out_ready, {out_data, out_cnt, out_last, out_abort})
   `RNIC_ASSERT(results_fit, !crc_valid || icrc_room)

@@ -32,8 +32,8 @@ struct CdcBench : Bench<Vcdc_tx> {
              write_pin(top().in_eth, b.eth);
            }),
         out(*this, mac, "out", top().out_valid, top().out_ready, [this] {
-          return Beat{read_pin(top().out_data), top().out_cnt, top().out_last != 0, top().out_abort != 0,
-                      read_pin(top().out_eth)};
+          return Beat{read_pin(top().out_data), top().out_cnt, top().out_last != 0,
+                      top().out_abort != 0, read_pin(top().out_eth)};
         }) {
     on_sample([this] {
       auto& t = top();
@@ -42,7 +42,8 @@ struct CdcBench : Bench<Vcdc_tx> {
         counted.bytes += t.cnt_tx_bytes_amount_o;
       }
       counted.raw += t.cnt_tx_raw_frames_o;
-      if (t.cnt_tx_underruns_o != 0) reports.push_back(uint64_t{t.underrun_qpn_o} << 24 | t.underrun_psn_o);
+      if (t.cnt_tx_underruns_o != 0)
+        reports.push_back(uint64_t{t.underrun_qpn_o} << 24 | t.underrun_psn_o);
       if (t.trc_valid_o != 0) traces.push_back(t.trc_o);
     });
   }
@@ -51,7 +52,9 @@ struct CdcBench : Bench<Vcdc_tx> {
 
 }  // namespace
 
-TEST_CASE("cdc_tx carries every beat at any ratio of the clocks, and counts frames as the wire sees them") {
+TEST_CASE(
+    "cdc_tx carries every beat at any ratio of the clocks, and counts frames as the wire sees "
+    "them") {
   const uint64_t period = GENERATE(1600u, 1234u, 2000u, 3100u);
   const Stall in_stall = GENERATE(Stall::none(), Stall::random(0.5));
   const Stall out_stall = GENERATE(Stall::none(), Stall::bursts(0.05, 20));

@@ -35,8 +35,8 @@ inline std::vector<Beat> cut(const std::vector<uint8_t>& bytes, size_t lanes, co
   for (size_t at = 0; at < bytes.size(); at += lanes) {
     const size_t n = std::min(lanes, bytes.size() - at);
     const bool last = at + n == bytes.size();
-    out.push_back({Bits::from_bytes({bytes.data() + at, n}, lanes * 8), static_cast<unsigned>(n), last,
-                   last && bad, eth});
+    out.push_back({Bits::from_bytes({bytes.data() + at, n}, lanes * 8), static_cast<unsigned>(n),
+                   last, last && bad, eth});
   }
   return out;
 }

@@ -26,7 +26,8 @@ std::string hex(const std::vector<uint8_t>& bytes) {
 }
 
 template <class Top>
-constexpr bool kFcs = !std::is_same_v<Top, Vmac_tx_gen_w128> && !std::is_same_v<Top, Vmac_tx_gen_w512>;
+constexpr bool kFcs =
+    !std::is_same_v<Top, Vmac_tx_gen_w128> && !std::is_same_v<Top, Vmac_tx_gen_w512>;
 
 // CRC-32 of the frame, bit by bit, least significant byte first.
 std::vector<uint8_t> with_fcs(std::vector<uint8_t> frame, bool bad) {
@@ -57,17 +58,21 @@ class MacBench : public Bench<Top> {
             }),
         out_(*this, "mac_tx", this->top().mac_tx_valid, this->top().mac_tx_ready, [this] {
           auto& t = this->top();
-          return Beat{read_pin(t.mac_tx_data), t.mac_tx_cnt, t.mac_tx_last != 0, t.mac_tx_err != 0, Bits(1)};
+          return Beat{read_pin(t.mac_tx_data), t.mac_tx_cnt, t.mac_tx_last != 0, t.mac_tx_err != 0,
+                      Bits(1)};
         }) {
     this->on_sample([this] {
       auto& t = this->top();
       if (frames.inside() && t.mac_tx_ready != 0 && t.mac_tx_valid == 0) {
         throw ProtocolError("a gap inside a frame");
       }
-      if (t.underrun_o != 0) underruns.push_back(uint64_t{t.underrun_qpn_o} << 24 | t.underrun_psn_o);
+      if (t.underrun_o != 0)
+        underruns.push_back(uint64_t{t.underrun_qpn_o} << 24 | t.underrun_psn_o);
     });
     out_.on_item([this](const Beat& b) { frames.take(b, this->cycle()); });
-    this->on_drive([this] { this->top().in_level_i = static_cast<CData>(std::min<size_t>(in_.pending(), 200)); });
+    this->on_drive([this] {
+      this->top().in_level_i = static_cast<CData>(std::min<size_t>(in_.pending(), 200));
+    });
   }
 
   void send(const std::vector<uint8_t>& bytes, const Bits& eth, bool abort = false) {
@@ -75,7 +80,8 @@ class MacBench : public Bench<Top> {
   }
   void send(const TxPacket& p) { send(p.expected(77), p.eth(), p.abort); }
   void wait_frames(size_t n, uint64_t limit = 30000) {
-    this->wait("frames", [&] { return frames.frames.size() >= n; }, limit);
+    this->wait(
+        "frames", [&] { return frames.frames.size() >= n; }, limit);
   }
 
   StreamSource<Beat> in_;
@@ -104,8 +110,9 @@ std::vector<Item> send_mix(MacBench<Top>& bench, size_t count, bool aborts) {
       bench.send(raw, raw_eth());
       items.push_back({padded(raw), 0});
     } else {
-      TxPacket p = random_packet(random, random.chance(0.2) ? roce::kRcSendOnly : roce::kRcWriteOnly,
-                                 random.chance(0.5) ? 8 : 400);
+      TxPacket p =
+          random_packet(random, random.chance(0.2) ? roce::kRcSendOnly : roce::kRcWriteOnly,
+                        random.chance(0.5) ? 8 : 400);
       p.abort = aborts && random.chance(0.2);
       bench.send(p);
       auto frame = p.frame(77);
@@ -137,10 +144,12 @@ void check_mix(Stall out) {
 
 }  // namespace
 
-#define MACS \
-  Vmac_tx_gen_w128, Vmac_tx_gen_w128_fcs, Vmac_tx_gen_w256_fcs, Vmac_tx_gen_w512, Vmac_tx_gen_w1024_fcs
+#define MACS                                                                      \
+  Vmac_tx_gen_w128, Vmac_tx_gen_w128_fcs, Vmac_tx_gen_w256_fcs, Vmac_tx_gen_w512, \
+      Vmac_tx_gen_w1024_fcs
 
-TEMPLATE_TEST_CASE("mac_tx_gen makes whole frames of packets and raw frames without stalls", "", MACS) {
+TEMPLATE_TEST_CASE("mac_tx_gen makes whole frames of packets and raw frames without stalls", "",
+                   MACS) {
   check_mix<TestType>(Stall::none());
 }
 
@@ -180,7 +189,8 @@ TEMPLATE_TEST_CASE("mac_tx_gen frames every length from 14 to three beats", "", 
   CHECK(bench.underruns.empty());
 }
 
-TEMPLATE_TEST_CASE("mac_tx_gen gives a beat every cycle, one or six cycles after it came", "", MACS) {
+TEMPLATE_TEST_CASE("mac_tx_gen gives a beat every cycle, one or six cycles after it came", "",
+                   MACS) {
   MacBench<TestType> bench;
   bench.on_drive([&] { bench->in_level_i = 100; });
   bench.reset();
@@ -192,8 +202,9 @@ TEMPLATE_TEST_CASE("mac_tx_gen gives a beat every cycle, one or six cycles after
   CHECK(f[0].first - bench.in_.cycles().front() == (kFcs<TestType> ? 6 : 1));
 }
 
-TEMPLATE_TEST_CASE("mac_tx_gen ends a frame that runs dry with an error, says whose it was, and goes on", "",
-                   MACS) {
+TEMPLATE_TEST_CASE(
+    "mac_tx_gen ends a frame that runs dry with an error, says whose it was, and goes on", "",
+    MACS) {
   MacBench<TestType> bench;
   bench.in_.set_stall(Stall::random(0.3));
   bench.out_.set_stall(Stall::random(0.2));
@@ -241,7 +252,8 @@ TEMPLATE_TEST_CASE("mac_tx_gen is silent after a reset in mid-frame and then wor
   }
 }
 
-TEST_CASE("mac_tx_gen waits a little with the first beat of a longer frame, but not when more is there") {
+TEST_CASE(
+    "mac_tx_gen waits a little with the first beat of a longer frame, but not when more is there") {
   // Alone in the crossing: two cycles for the next beats to come.
   auto latency = [](unsigned level) {
     MacBench<Vmac_tx_gen_w512> bench;

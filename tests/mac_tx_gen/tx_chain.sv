@@ -62,44 +62,62 @@ module tx_chain #(
   logic [23:0]        underrun_qpn, underrun_psn;
 
   tx_buffer #(.DATA_W(DATA_W), .N_TXSLOT(16), .N_QP(16)) u_buffer (
-    .clk_i, .rst_i, .cfg_threshold_i(13'd0), .slot_valid, .slot_ready, .slot_id, .txp_valid, .txp_ready, .txp, .txp_slot,
+    .clk_i, .rst_i, .cfg_threshold_i(13'd0), .slot_valid, .slot_ready, .slot_id, .txp_valid,
+        .txp_ready, .txp, .txp_slot,
     .inl_valid, .inl_ready, .inl_slot, .inl_data, .inl_len, .rdrsp_valid, .rdrsp, .rdrsp_data,
     .qpi_valid(1'b0), .qpi_ready(), .qpi('0),
-    .out_valid(req_valid), .out_ready(req_ready), .out_data(req_data), .out_cnt(req_cnt), .out_last(req_last),
+    .out_valid(req_valid), .out_ready(req_ready), .out_data(req_data), .out_cnt(req_cnt),
+        .out_last(req_last),
     .out_abort(req_abort), .out_pkt(req_pkt),
     .terr_valid(), .terr_ready(1'b1), .terr_qpn(), .terr_index(), .terr_status(),
     .trc_valid_o(), .trc_o(), .trc_sampled_o(), .trc2_valid_o(), .trc2_o(), .trc2_sampled_o());
 
   path_table #(.N_PATH(32)) u_paths (
-    .clk_i, .rst_i, .cw_valid, .cw_index, .cw, .cr_valid(1'b0), .cr_ready(), .cr_index('0), .crs_valid(), .crs(),
-    .tx_lk_valid(path_lk_valid), .tx_lk_ready(path_lk_ready), .tx_lk_index(path_lk_index), .tx_valid(path_valid),
+    .clk_i, .rst_i, .cw_valid, .cw_index, .cw, .cr_valid(1'b0), .cr_ready(), .cr_index('0),
+        .crs_valid(), .crs(),
+    .tx_lk_valid(path_lk_valid), .tx_lk_ready(path_lk_ready), .tx_lk_index(path_lk_index),
+        .tx_valid(path_valid),
     .tx(path), .rx_lk_valid(1'b0), .rx_lk_ready(), .rx_lk_index('0), .rx_valid(), .rx(),
     .cp_lk_valid(1'b0), .cp_lk_ready(), .cp_lk_index('0), .cp_valid(), .cp());
 
   tx_packetizer #(.DATA_W(DATA_W), .CNP_DSCP(64)) u_packetizer (
-    .clk_i, .rst_i, .ip_id_i, .rsp_valid, .rsp_ready, .rsp, .req_valid, .req_ready, .req_data, .req_cnt, .req_last,
+    .clk_i, .rst_i, .ip_id_i, .rsp_valid, .rsp_ready, .rsp, .req_valid, .req_ready, .req_data,
+        .req_cnt, .req_last,
     .req_abort, .req_pkt, .path_lk_valid, .path_lk_ready, .path_lk_index, .path_valid, .path,
-    .out_valid(pk_valid), .out_ready(pk_ready), .out_data(pk_data), .out_cnt(pk_cnt), .out_last(pk_last),
-    .out_abort(pk_abort), .out_eth(pk_eth), .cnt_tx_no_path_o(), .trc_valid_o(), .trc_o(), .trc_sampled_o());
+    .out_valid(pk_valid), .out_ready(pk_ready), .out_data(pk_data), .out_cnt(pk_cnt),
+        .out_last(pk_last),
+    .out_abort(pk_abort), .out_eth(pk_eth), .cnt_tx_no_path_o(), .trc_valid_o(), .trc_o(),
+        .trc_sampled_o());
 
   tx_merge #(.DATA_W(DATA_W)) u_merge (
-    .clk_i, .rst_i, .in_valid(pk_valid), .in_ready(pk_ready), .in_data(pk_data), .in_cnt(pk_cnt), .in_last(pk_last),
-    .in_abort(pk_abort), .in_eth(pk_eth), .raw_tx_valid, .raw_tx_ready, .raw_tx_data, .raw_tx_cnt, .raw_tx_last,
-    .out_valid(mg_valid), .out_ready(mg_ready), .out_data(mg_data), .out_cnt(mg_cnt), .out_last(mg_last),
+    .clk_i, .rst_i, .in_valid(pk_valid), .in_ready(pk_ready), .in_data(pk_data), .in_cnt(pk_cnt),
+        .in_last(pk_last),
+    .in_abort(pk_abort), .in_eth(pk_eth), .raw_tx_valid, .raw_tx_ready, .raw_tx_data, .raw_tx_cnt,
+        .raw_tx_last,
+    .out_valid(mg_valid), .out_ready(mg_ready), .out_data(mg_data), .out_cnt(mg_cnt),
+        .out_last(mg_last),
     .out_abort(mg_abort), .out_eth(mg_eth));
   assign cdc_write_o = mg_valid && mg_ready;
 
   cdc_tx #(.DATA_W(DATA_W)) u_cdc (
-    .clk_i, .rst_i, .in_valid(mg_valid), .in_ready(mg_ready), .in_data(mg_data), .in_cnt(mg_cnt), .in_last(mg_last),
-    .in_abort(mg_abort), .in_eth(mg_eth), .cnt_tx_frames_o, .cnt_tx_raw_frames_o(), .cnt_tx_bytes_amount_o,
-    .cnt_tx_underruns_o(), .underrun_qpn_o(), .underrun_psn_o(), .trc_valid_o(), .trc_o(), .trc_sampled_o(),
-    .mac_clk_i, .mac_rst_i, .out_valid(cx_valid), .out_ready(cx_ready), .out_data(cx_data), .out_cnt(cx_cnt),
-    .out_last(cx_last), .out_abort(cx_abort), .out_eth(cx_eth), .out_level_o(cx_level), .underrun_i(underrun),
+    .clk_i, .rst_i, .in_valid(mg_valid), .in_ready(mg_ready), .in_data(mg_data), .in_cnt(mg_cnt),
+        .in_last(mg_last),
+    .in_abort(mg_abort), .in_eth(mg_eth), .cnt_tx_frames_o, .cnt_tx_raw_frames_o(),
+        .cnt_tx_bytes_amount_o,
+    .cnt_tx_underruns_o(), .underrun_qpn_o(), .underrun_psn_o(), .trc_valid_o(), .trc_o(),
+        .trc_sampled_o(),
+    .mac_clk_i, .mac_rst_i, .out_valid(cx_valid), .out_ready(cx_ready), .out_data(cx_data),
+        .out_cnt(cx_cnt),
+    .out_last(cx_last), .out_abort(cx_abort), .out_eth(cx_eth), .out_level_o(cx_level),
+        .underrun_i(underrun),
     .underrun_qpn_i(underrun_qpn), .underrun_psn_i(underrun_psn));
 
   mac_tx_gen #(.DATA_W(DATA_W), .GEN_FCS(GEN_FCS)) u_mac (
-    .clk_i(mac_clk_i), .rst_i(mac_rst_i), .in_valid(cx_valid), .in_ready(cx_ready), .in_data(cx_data), .in_cnt(cx_cnt),
-    .in_last(cx_last), .in_abort(cx_abort), .in_eth(cx_eth), .in_level_i(cx_level), .mac_tx_valid, .mac_tx_ready,
-    .mac_tx_data, .mac_tx_cnt, .mac_tx_last, .mac_tx_err, .underrun_o(underrun), .underrun_qpn_o(underrun_qpn),
+    .clk_i(mac_clk_i), .rst_i(mac_rst_i), .in_valid(cx_valid), .in_ready(cx_ready),
+        .in_data(cx_data), .in_cnt(cx_cnt),
+    .in_last(cx_last), .in_abort(cx_abort), .in_eth(cx_eth), .in_level_i(cx_level), .mac_tx_valid,
+        .mac_tx_ready,
+    .mac_tx_data, .mac_tx_cnt, .mac_tx_last, .mac_tx_err, .underrun_o(underrun),
+        .underrun_qpn_o(underrun_qpn),
     .underrun_psn_o(underrun_psn));
 endmodule

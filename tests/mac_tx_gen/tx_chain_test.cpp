@@ -108,7 +108,8 @@ TEST_CASE("the transmit side makes the fact sheet's vectors as whole frames") {
     bench.start();
     bench.set_path(3, p);
     bench.send(p);
-    bench.wait("frame", [&] { return bench.frames.frames.size() == 1; }, 100);
+    bench.wait(
+        "frame", [&] { return bench.frames.frames.size() == 1; }, 100);
     CHECK((bench.frames.frames[0].bytes == padded(frame)));
     CHECK(!bench.frames.frames[0].bad);
     CHECK(bench.bytes == padded(frame).size());
@@ -126,7 +127,8 @@ TEST_CASE("a 64 B WRITE is written into the crossing nine cycles after its inlin
   p.path = 1;
   bench.set_path(1, p);
   bench.send(p);
-  bench.wait("frame", [&] { return bench.frames.frames.size() == 1; }, 100);
+  bench.wait(
+      "frame", [&] { return bench.frames.frames.size() == 1; }, 100);
   CHECK((bench.frames.frames[0].bytes == p.frame(0)));
   CHECK(bench.cdc_writes.front() - bench.inline_cycles.front() == 9);
 }
@@ -140,11 +142,12 @@ TEST_CASE("requests, responses and raw frames share the wire") {
     paths[i] = random_packet(random, roce::kRcWriteOnly, 0);
     bench.set_path(i, paths[i]);
   }
-  StreamSource<Beat> raw(bench, "raw_tx", bench->raw_tx_valid, bench->raw_tx_ready, [&](const Beat& b) {
-    write_pin(bench->raw_tx_data, b.data);
-    bench->raw_tx_cnt = static_cast<CData>(b.cnt);
-    bench->raw_tx_last = b.last;
-  });
+  StreamSource<Beat> raw(bench, "raw_tx", bench->raw_tx_valid, bench->raw_tx_ready,
+                         [&](const Beat& b) {
+                           write_pin(bench->raw_tx_data, b.data);
+                           bench->raw_tx_cnt = static_cast<CData>(b.cnt);
+                           bench->raw_tx_last = b.last;
+                         });
   StreamSource<Bits> rsp(bench, "rsp", bench->rsp_valid, bench->rsp_ready, bench->rsp);
   std::multiset<std::vector<uint8_t>> want;
   auto prepare = [&](uint8_t opcode) {
@@ -153,7 +156,8 @@ TEST_CASE("requests, responses and raw frames share the wire") {
     const TxPacket& base = paths[path];
     p.path = static_cast<uint16_t>(path);
     p.qpn = static_cast<uint32_t>(random.below(16));
-    for (auto member : {&roce::FrameSpec::eth_dst, &roce::FrameSpec::eth_src}) p.spec.*member = base.spec.*member;
+    for (auto member : {&roce::FrameSpec::eth_dst, &roce::FrameSpec::eth_src})
+      p.spec.*member = base.spec.*member;
     p.spec.ip_src = base.spec.ip_src;
     p.spec.ip_dst = base.spec.ip_dst;
     p.spec.vlan_count = base.spec.vlan_count;

@@ -19,7 +19,8 @@ struct MergeBench : Bench<Vtx_merge> {
                           top().in_abort = b.bad;
                           write_pin(top().in_eth, b.eth);
                         }};
-  StreamSource<Beat> raw{*this, "raw_tx", top().raw_tx_valid, top().raw_tx_ready, [this](const Beat& b) {
+  StreamSource<Beat> raw{*this, "raw_tx", top().raw_tx_valid, top().raw_tx_ready,
+                         [this](const Beat& b) {
                            Bits data = b.data;  // junk behind the frame
                            for (size_t i = b.cnt; i < kLanes; ++i) data.set_byte(i, 0xEE);
                            write_pin(top().raw_tx_data, data);
@@ -45,7 +46,8 @@ struct MergeBench : Bench<Vtx_merge> {
     on_sample([this] { gaps += raw_inside && top().out_valid == 0; });
   }
   void send(const std::vector<uint8_t>& bytes, uint32_t psn, bool abort) {
-    for (const Beat& b : cut(bytes, kLanes, kTxEth.pack({{"psn", psn}, {"vlan", 1}, {"tci", psn}}), abort)) {
+    for (const Beat& b :
+         cut(bytes, kLanes, kTxEth.pack({{"psn", psn}, {"vlan", 1}, {"tci", psn}}), abort)) {
       in.push(b);
     }
   }
@@ -78,7 +80,8 @@ TEST_CASE("tx_merge keeps frames whole, in order of each source, under stalls on
     raws.push_back(random.bytes(random.between(14, kRawBeats * kLanes)));
     bench.send_raw(raws.back());
   }
-  bench.wait("frames", [&] { return bench.frames.frames.size() == 200; }, 30000);
+  bench.wait(
+      "frames", [&] { return bench.frames.frames.size() == 200; }, 30000);
   size_t p = 0, r = 0;
   for (const Frame& f : bench.frames.frames) {
     if (kTxEth.get(f.eth, "raw") == 1) {

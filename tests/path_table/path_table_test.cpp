@@ -27,7 +27,9 @@ struct TableBench : Bench<Vpath_table> {
   Rng random = rng("table");
 
   void clear_model() { model.fill(Bits(kPath.width())); }
-  Bits expected(uint64_t index) const { return index < kPaths ? model[index] : Bits(kPath.width()); }
+  Bits expected(uint64_t index) const {
+    return index < kPaths ? model[index] : Bits(kPath.width());
+  }
 
   void step(double write, double read, uint64_t top_index) {
     auto& t = top();

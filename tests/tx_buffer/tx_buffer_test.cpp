@@ -16,8 +16,15 @@ using namespace rnic::test;
 
 namespace {
 
-const BitLayout kRdRsp({{"client", 4}, {"slot", 8}, {"tlp", 6}, {"tlp_last", 1}, {"dst_off", 13}, {"cnt", 8},
-                        {"err", 1}, {"status", 8}, {"lost", 13}});
+const BitLayout kRdRsp({{"client", 4},
+                        {"slot", 8},
+                        {"tlp", 6},
+                        {"tlp_last", 1},
+                        {"dst_off", 13},
+                        {"cnt", 8},
+                        {"err", 1},
+                        {"status", 8},
+                        {"lost", 13}});
 const BitLayout kQpi({{"op", 3}, {"qpn", 24}, {"psn", 24}});
 constexpr unsigned kClear = 0, kRts = 2, kErr = 3;
 
@@ -26,7 +33,7 @@ struct Work {
   uint32_t psn = 0;
   std::vector<uint8_t> payload;
   bool inlined = false;
-  int fail_tlp = -1;      // this TLP fails, after fail_beats beats
+  int fail_tlp = -1;  // this TLP fails, after fail_beats beats
   unsigned fail_beats = 0;
   uint8_t status = 0x31;
   std::vector<size_t> tlps;  // their lengths; empty: cut at random
@@ -94,14 +101,17 @@ class BufferBench : public Bench<Top> {
   void post(Work work) { posted_.push_back(std::move(work)); }
   void order(unsigned op, uint32_t qpn) { orders_.push_back({op, qpn}); }
   void wait_packets(size_t count, uint64_t limit = 50000) {
-    this->wait("packets out", [&] { return packets.size() >= count; }, limit);
+    this->wait(
+        "packets out", [&] { return packets.size() >= count; }, limit);
   }
   void wait_orders() {
-    this->wait("orders taken", [&] { return orders_.empty(); }, 100);
+    this->wait(
+        "orders taken", [&] { return orders_.empty(); }, 100);
   }
   // All slots are free again: as many as there are can be taken.
   void wait_all_free(size_t slots) {
-    this->wait("work submitted", [&] { return posted_.empty() && ready_.empty() && tlps_.empty(); });
+    this->wait("work submitted",
+               [&] { return posted_.empty() && ready_.empty() && tlps_.empty(); });
     this->tick(20);
     paused_ = true;
     std::set<unsigned> got;
@@ -132,7 +142,7 @@ class BufferBench : public Bench<Top> {
   StreamSink<Report> terr_;
   std::vector<OutPacket> packets;
   double submit_rate = 1, data_rate = 1;
-  bool in_order = false;      // TLPs of all slots come in the order of their requests
+  bool in_order = false;  // TLPs of all slots come in the order of their requests
   bool hold_data = false;
   unsigned tlp_max = 512;
   size_t beat_max = kBytes;
@@ -195,8 +205,9 @@ class BufferBench : public Bench<Top> {
       length = std::min(length, w.payload.size() - at);
       Tlp tlp{r.slot, number, at, length, 0, false, 0, 0, {}};
       tlp.bytes.assign(w.payload.begin() + at, w.payload.begin() + at + length);
-      tlp.fails = static_cast<int>(number) == w.fail_tlp || (w.fail_tlp >= 0 && at + length == w.payload.size() &&
-                                                             static_cast<int>(number) < w.fail_tlp);
+      tlp.fails = static_cast<int>(number) == w.fail_tlp ||
+                  (w.fail_tlp >= 0 && at + length == w.payload.size() &&
+                   static_cast<int>(number) < w.fail_tlp);
       tlp.fail_beats = w.fail_beats;
       tlp.status = w.status;
       tlps_.push_back(std::move(tlp));
@@ -245,7 +256,9 @@ class BufferBench : public Bench<Top> {
       Tlp& tlp = tlps_[pick];
       // A failure loses at least a byte.
       const bool fail = tlp.fails && (tlp.fail_beats == 0 || tlp.length - tlp.done == 1);
-      Bits rsp = kRdRsp.pack({{"client", 1}, {"slot", tlp.slot}, {"tlp", tlp.number},
+      Bits rsp = kRdRsp.pack({{"client", 1},
+                              {"slot", tlp.slot},
+                              {"tlp", tlp.number},
                               {"dst_off", tlp.offset + tlp.done}});
       bool end = true;
       if (fail) {
@@ -254,8 +267,9 @@ class BufferBench : public Bench<Top> {
         kRdRsp.set(rsp, "status", tlp.status);
         kRdRsp.set(rsp, "lost", tlp.length - tlp.done);
       } else {
-        size_t count = std::min(random_.between(beat_max == kBytes && in_order ? kBytes : 1, beat_max),
-                                tlp.length - tlp.done);
+        size_t count =
+            std::min(random_.between(beat_max == kBytes && in_order ? kBytes : 1, beat_max),
+                     tlp.length - tlp.done);
         if (in_order && beat_max == kBytes) {  // whole rows
           count = std::min(kBytes - (tlp.offset + tlp.done) % kBytes, tlp.length - tlp.done);
         }
@@ -332,8 +346,8 @@ Work random_work(Rng& random, uint32_t qpn, uint32_t psn, size_t max_len = 4096)
 }
 
 void compare(const OutPacket& got, const Work& want) {
-  INFO("psn " << want.psn << ", qpn " << want.qpn << ", " << want.payload.size() << " bytes, inline "
-              << want.inlined);
+  INFO("psn " << want.psn << ", qpn " << want.qpn << ", " << want.payload.size()
+              << " bytes, inline " << want.inlined);
   CHECK(got.pkt == want.packet().description());
   CHECK(!got.abort);
   CHECK((got.bytes == want.payload));
@@ -398,13 +412,15 @@ TEMPLATE_TEST_CASE("tx_buffer sends whole payloads in QP order whatever order th
   check_random<TestType>({Stall::bursts(0.05, 30), 0.8, 0.9, 4096, 0}, 1, 60);
 }
 
-TEMPLATE_TEST_CASE("tx_buffer never sends a byte that has not come when it starts early", "", BUFFERS) {
+TEMPLATE_TEST_CASE("tx_buffer never sends a byte that has not come when it starts early", "",
+                   BUFFERS) {
   check_random<TestType>({Stall::none(), 1, 0.5, 512, 1}, 5, 150);
   check_random<TestType>({Stall::random(0.3), 0.7, 1, 256, 700}, 2, 80);
   check_random<TestType>({Stall::none(), 1, 0.8, 100, 4096}, 4, 80);
 }
 
-TEMPLATE_TEST_CASE("tx_buffer sends a packet three cycles after the last thing it waits for", "", BUFFERS) {
+TEMPLATE_TEST_CASE("tx_buffer sends a packet three cycles after the last thing it waits for", "",
+                   BUFFERS) {
   SECTION("inline with the packet") {
     BufferBench<TestType> bench;
     bench.reset();
@@ -524,8 +540,9 @@ TEMPLATE_TEST_CASE("tx_buffer starts at the threshold and not before", "", BUFFE
   CHECK(at_start <= std::min<int64_t>(4096, least + 3 * static_cast<int64_t>(bench.kBytes)));
 }
 
-TEMPLATE_TEST_CASE("tx_buffer does not send a packet with a failed TLP nor those behind it, and reports it",
-                   "", BUFFERS) {
+TEMPLATE_TEST_CASE(
+    "tx_buffer does not send a packet with a failed TLP nor those behind it, and reports it", "",
+    BUFFERS) {
   BufferBench<TestType> bench;
   bench.terr_.set_stall(Stall::random(0.7));
   bench.reset();
@@ -564,7 +581,8 @@ TEMPLATE_TEST_CASE("tx_buffer does not send a packet with a failed TLP nor those
     CHECK(r.index == static_cast<uint16_t>(w.first * 3 + 1));
     CHECK(r.status == w.second.status);
   }
-  // Dead until told: one more packet each is dropped; after ERR (here for the failed, RTS comes later) it is sent.
+  // Dead until told: one more packet each is dropped; after ERR (here for the failed, RTS comes
+  // later) it is sent.
   bench.packets.clear();
   for (const uint32_t qpn : failing) bench.order(kRts, qpn);
   bench.wait_orders();
@@ -580,10 +598,13 @@ TEMPLATE_TEST_CASE("tx_buffer does not send a packet with a failed TLP nor those
   bench.tick(100);
   CHECK(bench.packets.size() == 6);
   CHECK(bench.terr_.size() == failing.size());
-  bench.wait_all_free(sizeof(bench->rdrsp_data) == 16 ? 8 : sizeof(bench->rdrsp_data) == 64 ? 16 : 64);
+  bench.wait_all_free(sizeof(bench->rdrsp_data) == 16   ? 8
+                      : sizeof(bench->rdrsp_data) == 64 ? 16
+                                                        : 64);
 }
 
-TEMPLATE_TEST_CASE("tx_buffer ends a started packet with abort when a later TLP fails", "", BUFFERS) {
+TEMPLATE_TEST_CASE("tx_buffer ends a started packet with abort when a later TLP fails", "",
+                   BUFFERS) {
   BufferBench<TestType> bench;
   bench->cfg_threshold_i = 512;
   bench.in_order = true;
@@ -608,11 +629,13 @@ TEMPLATE_TEST_CASE("tx_buffer ends a started packet with abort when a later TLP 
   CHECK(bench.packets[0].bytes.size() == 2048);
   REQUIRE(bench.terr_.size() == 1);
   CHECK(bench.terr_[0] == Report{3, 9 * 3 + 1, 0x77});
-  bench.wait_all_free(sizeof(bench->rdrsp_data) == 16 ? 8 : sizeof(bench->rdrsp_data) == 64 ? 16 : 64);
+  bench.wait_all_free(sizeof(bench->rdrsp_data) == 16   ? 8
+                      : sizeof(bench->rdrsp_data) == 64 ? 16
+                                                        : 64);
 }
 
-TEMPLATE_TEST_CASE("tx_buffer drops what has not started of a QP on CLEAR or ERR, without a report", "",
-                   BUFFERS) {
+TEMPLATE_TEST_CASE("tx_buffer drops what has not started of a QP on CLEAR or ERR, without a report",
+                   "", BUFFERS) {
   const unsigned op = GENERATE(kClear, kErr);
   BufferBench<TestType> bench;
   bench.hold_data = true;
@@ -641,10 +664,13 @@ TEMPLATE_TEST_CASE("tx_buffer drops what has not started of a QP on CLEAR or ERR
   CHECK(bench.packets.size() == 4);
   CHECK(bench.terr_.size() == 0);
   for (const OutPacket& p : bench.packets) CHECK((p.qpn == 1 || p.psn == 77));
-  bench.wait_all_free(sizeof(bench->rdrsp_data) == 16 ? 8 : sizeof(bench->rdrsp_data) == 64 ? 16 : 64);
+  bench.wait_all_free(sizeof(bench->rdrsp_data) == 16   ? 8
+                      : sizeof(bench->rdrsp_data) == 64 ? 16
+                                                        : 64);
 }
 
-TEMPLATE_TEST_CASE("tx_buffer is empty and usable one cycle after a reset in mid-packet", "", BUFFERS) {
+TEMPLATE_TEST_CASE("tx_buffer is empty and usable one cycle after a reset in mid-packet", "",
+                   BUFFERS) {
   BufferBench<TestType> bench;
   bench->cfg_threshold_i = 100;
   bench.out_.set_stall(Stall::random(0.5));
@@ -664,5 +690,7 @@ TEMPLATE_TEST_CASE("tx_buffer is empty and usable one cycle after a reset in mid
   }
   bench.wait_packets(30);
   for (const OutPacket& p : bench.packets) compare(p, all.at(p.psn));
-  bench.wait_all_free(sizeof(bench->rdrsp_data) == 16 ? 8 : sizeof(bench->rdrsp_data) == 64 ? 16 : 64);
+  bench.wait_all_free(sizeof(bench->rdrsp_data) == 16   ? 8
+                      : sizeof(bench->rdrsp_data) == 64 ? 16
+                                                        : 64);
 }

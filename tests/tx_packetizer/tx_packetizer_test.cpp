@@ -63,8 +63,8 @@ class PacketizerBench : public Bench<Top> {
         rsp_(*this, "rsp", this->top().rsp_valid, this->top().rsp_ready, this->top().rsp),
         out_(*this, "out", this->top().out_valid, this->top().out_ready, [this] {
           auto& top = this->top();
-          return OutBeat{read_pin(top.out_data), top.out_cnt, top.out_last != 0,
-                         top.out_abort != 0, read_pin(top.out_eth)};
+          return OutBeat{read_pin(top.out_data), top.out_cnt, top.out_last != 0, top.out_abort != 0,
+                         read_pin(top.out_eth)};
         }) {
     auto junk = rng("junk");
     req_.set_junk([junk]() mutable {
@@ -125,7 +125,8 @@ class PacketizerBench : public Bench<Top> {
   }
 
   void wait_packets(size_t count, uint64_t limit = 20000) {
-    this->wait("packets out", [&] { return packets.size() >= count; }, limit);
+    this->wait(
+        "packets out", [&] { return packets.size() >= count; }, limit);
   }
 
   StreamSource<InBeat> req_;
@@ -226,7 +227,8 @@ TxPacket from_view(const roce::FrameView& v) {
   return p;
 }
 
-// Compares an output packet with the harness's frame. ip_id is read from the packet and checked by the caller.
+// Compares an output packet with the harness's frame. ip_id is read from the packet and checked by
+// the caller.
 void compare(const OutPacket& got, const TxPacket& sent) {
   const uint16_t ip_id = sent.ipv6() ? 0 : static_cast<uint16_t>(got.bytes[4] << 8 | got.bytes[5]);
   auto want = sent.expected(ip_id);
@@ -321,7 +323,9 @@ void check_random(size_t count, Stall in, Stall out, Stall lookup, unsigned path
     INFO("packet " << i << ", psn " << psn << ", opcode " << int{p.spec.opcode} << ", "
                    << p.payload.size() << " bytes, IPv6 " << p.ipv6());
     compare(got, p);
-    if (!p.ipv6()) CHECK(static_cast<uint16_t>(got.bytes[4] << 8 | got.bytes[5]) == static_cast<uint16_t>(0xFFF0 + i));
+    if (!p.ipv6())
+      CHECK(static_cast<uint16_t>(got.bytes[4] << 8 | got.bytes[5]) ==
+            static_cast<uint16_t>(0xFFF0 + i));
     const bool is_rsp = std::find(rsp_order.begin(), rsp_order.end(), psn) != rsp_order.end();
     (is_rsp ? rsp_got : req_got).push_back(psn);
     REQUIRE(i < bench.traces.size());
@@ -346,7 +350,7 @@ TxPacket simple_write(size_t length, uint32_t psn) {
 
 }  // namespace
 
-#define PACKETIZERS                                                                         \
+#define PACKETIZERS \
   Vtx_packetizer_w128, Vtx_packetizer_w256, Vtx_packetizer_w512, Vtx_packetizer_w1024
 
 TEMPLATE_TEST_CASE("tx_packetizer makes the fact sheet's vectors bit for bit", "", PACKETIZERS) {
@@ -402,7 +406,8 @@ TEMPLATE_TEST_CASE("tx_packetizer takes a beat every cycle and leaves no gap in 
   CHECK(bench.packets.back().last_cycle - bench.packets.front().first_cycle == 8 * beats - 1);
 }
 
-TEST_CASE("tx_packetizer at 1024 bits sends a WRITE of 64 B every cycle, six cycles after it came") {
+TEST_CASE(
+    "tx_packetizer at 1024 bits sends a WRITE of 64 B every cycle, six cycles after it came") {
   PacketizerBench<Vtx_packetizer_w1024> bench;
   bench.reset();
   for (uint32_t i = 0; i < 100; ++i) {

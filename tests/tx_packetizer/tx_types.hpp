@@ -14,20 +14,38 @@
 
 namespace rnic::test {
 
-inline const BitLayout kTxPkt({{"qpn", 24},    {"wqe_index", 16},  {"sampled", 1},  {"response", 1},
-                               {"path", 16},   {"opcode", 8},      {"se", 1},       {"ack_req", 1},
-                               {"becn", 1},    {"pkey", 16},       {"dest_qpn", 24}, {"psn", 24},
-                               {"payload_len", 13}, {"va", 64},    {"rkey", 32},    {"dmalen", 32},
-                               {"imm", 32},    {"syndrome", 8},    {"msn", 24},     {"op0", 64},
-                               {"op1", 64},    {"qkey", 32}});
+inline const BitLayout kTxPkt(
+    {{"qpn", 24},      {"wqe_index", 16}, {"sampled", 1},      {"response", 1}, {"path", 16},
+     {"opcode", 8},    {"se", 1},         {"ack_req", 1},      {"becn", 1},     {"pkey", 16},
+     {"dest_qpn", 24}, {"psn", 24},       {"payload_len", 13}, {"va", 64},      {"rkey", 32},
+     {"dmalen", 32},   {"imm", 32},       {"syndrome", 8},     {"msn", 24},     {"op0", 64},
+     {"op1", 64},      {"qkey", 32}});
 
-inline const BitLayout kPath({{"valid", 1},  {"ipv6", 1},  {"vlan", 1},       {"dei", 1},
-                              {"pcp", 3},    {"vlan_id", 12}, {"ecn", 2},     {"dscp", 6},
-                              {"ttl", 8},    {"sport", 16}, {"flow_label", 20}, {"dmac", 48},
-                              {"smac", 48},  {"sip", 128}, {"dip", 128}});
+inline const BitLayout kPath({{"valid", 1},
+                              {"ipv6", 1},
+                              {"vlan", 1},
+                              {"dei", 1},
+                              {"pcp", 3},
+                              {"vlan_id", 12},
+                              {"ecn", 2},
+                              {"dscp", 6},
+                              {"ttl", 8},
+                              {"sport", 16},
+                              {"flow_label", 20},
+                              {"dmac", 48},
+                              {"smac", 48},
+                              {"sip", 128},
+                              {"dip", 128}});
 
-inline const BitLayout kTxEth({{"raw", 1},   {"ipv6", 1}, {"vlan", 1}, {"tci", 16}, {"dmac", 48},
-                               {"smac", 48}, {"qpn", 24}, {"psn", 24}, {"sampled", 1}});
+inline const BitLayout kTxEth({{"raw", 1},
+                               {"ipv6", 1},
+                               {"vlan", 1},
+                               {"tci", 16},
+                               {"dmac", 48},
+                               {"smac", 48},
+                               {"qpn", 24},
+                               {"psn", 24},
+                               {"sampled", 1}});
 
 // First byte in the most significant bits.
 inline Bits big_endian(std::span<const uint8_t> bytes, size_t width) {
