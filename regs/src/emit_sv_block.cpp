@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "emit.hpp"
+#include "wrap.hpp"
 
 namespace rnic::regs {
 namespace {
@@ -91,21 +92,20 @@ class BlockEmitter {
     line("// {}", generated_note(map_));
     line("//");
     line("// AXI4-Lite register file of block {}: {}", b_.name, b_.desc);
+    // One line each: wrap_sv() fills paragraphs.
     line(
         "// Throughput: one access per 2 cycles; reads answer 2 cycles after the address, a write "
-        "2 cycles after the");
-    line(
-        "// later of address and data; a window access waits for its acknowledge. One access at a "
-        "time, in order per");
-    line(
-        "// channel, reads and writes take turns. Bad accesses (holes, writes to read-only places, "
-        "windows that do");
-    line(
-        "// not answer in WINDOW_TIMEOUT cycles) {}; each raises bad_access_pulse_o.",
+        "2 "
+        "cycles after the later of address and data; a window access waits for its acknowledge. "
+        "One "
+        "access at a time, in order per channel, reads and writes take turns. Bad accesses (holes, "
+        "writes to read-only places, windows that do not answer in WINDOW_TIMEOUT cycles) {}; each "
+        "raises bad_access_pulse_o.",
         b_.bad_access == BadAccess::kAllOnes ? "read all ones and write nothing" : "answer SLVERR");
     line(
         "// A window's req stays until ack; ack without req is ignored, and a req that falls "
-        "without ack was given up.");
+        "without "
+        "ack was given up.");
     line("module {}_{} #(", map_.name, b_.name);
     line("  parameter int unsigned WINDOW_TIMEOUT = 1024");
     line(") (");
@@ -740,7 +740,7 @@ class BlockEmitter {
 }  // namespace
 
 std::string emit_sv_block(const Map& map, const Block& block) {
-  return BlockEmitter(map, block).run();
+  return wrap_sv(BlockEmitter(map, block).run());
 }
 
 }  // namespace rnic::regs

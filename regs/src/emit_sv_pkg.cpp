@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "emit.hpp"
+#include "wrap.hpp"
 
 namespace rnic::regs {
 namespace {
@@ -64,7 +65,7 @@ std::string emit_sv_desc_pkg(const Map& map) {
   fmt::format_to(
       out,
       "\nendpackage\n/* verilator lint_on UNUSEDPARAM */\n/* verilator lint_on SYMRSVDWORD */\n");
-  return text;
+  return wrap_sv(text);
 }
 
 std::string emit_sv_regs_pkg(const Map& map) {
@@ -118,7 +119,7 @@ std::string emit_sv_regs_pkg(const Map& map) {
   fmt::format_to(
       out,
       "\nendpackage\n/* verilator lint_on UNUSEDPARAM */\n/* verilator lint_on SYMRSVDWORD */\n");
-  return text;
+  return wrap_sv(text);
 }
 
 }  // namespace rnic::regs

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // N 64-bit event counters behind a 32-bit read window, in one memory.
-// Throughput: every counter takes one pulse and every wide slot one amount per cycle; nothing is ever lost. A read is
-// acknowledged 2 cycles after its request (a held high word after 1) and shows exactly the increments of all cycles
-// before the request. Reset sets all to 0.
-// Pulses gather in small accumulators that a sweep adds to the memory, one counter a cycle; a read of a counter is a
-// visit out of turn, so it shows the exact value of that cycle. The low word takes a snapshot of the high word, which
-// the next read takes if it is the high word of the same counter; any other high word is live.
+// Throughput: every counter takes one pulse and every wide slot one amount per cycle; nothing is
+// ever lost. A read is acknowledged 2 cycles after its request (a held high word after 1) and shows
+// exactly the increments of all cycles before the request. Reset sets all to 0.
+// Pulses gather in small accumulators that a sweep adds to the memory, one counter a cycle; a read
+// of a counter is a visit out of turn, so it shows the exact value of that cycle. The low word
+// takes a snapshot of the high word, which the next read takes if it is the high word of the same
+// counter; any other high word is live.
 `include "rnic_assert.svh"
 
 module counters #(
@@ -31,7 +32,8 @@ module counters #(
   localparam int unsigned GAP = 2 * N + 8;                // cycles between two visits, at most
   localparam int unsigned ACC_W = $clog2(GAP + 1);
   localparam int unsigned WACC_W = AMOUNT_W + $clog2(GAP + 1);
-  localparam int unsigned GROUP = 8;                      // counters that one test in simulation skips
+  // counters that one test in simulation skips
+  localparam int unsigned GROUP = 8;
   localparam int unsigned N_GROUP = (N + GROUP - 1) / GROUP;
 
   if (N < 2 || N_WIDE < 1) begin : gen_bad_n

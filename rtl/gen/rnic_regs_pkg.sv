@@ -11,11 +11,13 @@ package rnic_regs_pkg;
   localparam int unsigned VERSION_PATCH = 0;
   localparam logic [31:0] MAP_HASH = 32'hf232cc83;
 
-  localparam int unsigned UAR_STRIDE = 32'h1000;  // Bytes between the doorbell pages of two QPs in BAR0 (0x100 also supported).
+  // Bytes between the doorbell pages of two QPs in BAR0 (0x100 also supported).
+  localparam int unsigned UAR_STRIDE = 32'h1000;
   localparam int unsigned BAR1_SIZE = 32'h1000000;  // Bytes of BAR1, the BlueFlame push area.
   localparam int unsigned BF_SLICE_MAX = 32'h4000;  // Largest BlueFlame slice of one QP, bytes.
   localparam int unsigned BAR2_SIZE = 32'h400000;  // Bytes of BAR2.
-  localparam int unsigned WQE_BLOCK = 32'h40;  // Bytes of one work-queue block; indices count blocks modulo 2^16.
+  // Bytes of one work-queue block; indices count blocks modulo 2^16.
+  localparam int unsigned WQE_BLOCK = 32'h40;
   localparam int unsigned MAX_RING_LOG = 32'hf;  // Largest log2 of blocks or entries in a ring.
   localparam int unsigned MAX_INLINE = 32'hfe0;  // Largest inline payload, bytes.
   localparam int unsigned N_GPU_WINDOW = 32'h4;  // GPU address windows.
@@ -272,16 +274,20 @@ package rnic_regs_pkg;
   localparam int unsigned CNT_RX_BYTES = 1;  // Bytes of those frames, without FCS.
   localparam int unsigned CNT_RX_CRC_ERRORS = 2;  // Frames with a bad FCS or marked bad by the MAC.
   localparam int unsigned CNT_RX_RUNTS = 3;  // Frames too short for what they say they are.
-  localparam int unsigned CNT_RX_BUFFER_DROPS = 4;  // Whole frames dropped because the RX buffer was full.
+  // Whole frames dropped because the RX buffer was full.
+  localparam int unsigned CNT_RX_BUFFER_DROPS = 4;
   localparam int unsigned CNT_RX_ICRC_ERRORS = 5;  // RoCEv2 packets with a bad iCRC.
-  localparam int unsigned CNT_RX_HEADER_ERRORS = 6;  // RoCEv2 packets with a wrong length, version or header.
+  // RoCEv2 packets with a wrong length, version or header.
+  localparam int unsigned CNT_RX_HEADER_ERRORS = 6;
   localparam int unsigned CNT_RX_ROCE_PACKETS = 7;  // RoCEv2 packets accepted by the parser.
   localparam int unsigned CNT_RX_RAW_FRAMES = 8;  // Frames handed to the raw port.
   localparam int unsigned CNT_RX_RAW_DROPS = 9;  // Raw frames dropped because nobody took them.
   localparam int unsigned CNT_RX_CNP = 10;  // CNPs received.
-  localparam int unsigned CNT_RX_UNKNOWN_QP = 11;  // Packets to a QP that does not exist or is not ready to receive.
+  // Packets to a QP that does not exist or is not ready to receive.
+  localparam int unsigned CNT_RX_UNKNOWN_QP = 11;
   localparam int unsigned CNT_RX_PKEY_ERRORS = 12;  // P_Key mismatches.
-  localparam int unsigned CNT_RX_ADDR_ERRORS = 13;  // Packets whose addresses are not those of the connection.
+  // Packets whose addresses are not those of the connection.
+  localparam int unsigned CNT_RX_ADDR_ERRORS = 13;
   localparam int unsigned CNT_RX_REQUESTS = 14;  // Request packets executed.
   localparam int unsigned CNT_RX_DUPLICATES = 15;  // Duplicate request packets.
   localparam int unsigned CNT_RX_OUT_OF_ORDER = 16;  // Request packets beyond the expected PSN.
@@ -302,7 +308,8 @@ package rnic_regs_pkg;
   localparam int unsigned CNT_RX_PAUSE = 31;  // Pause frames received.
   localparam int unsigned CNT_TX_PAUSE = 32;  // Pause frames sent.
   localparam int unsigned CNT_DOORBELLS = 33;  // SQ doorbells accepted.
-  localparam int unsigned CNT_DOORBELL_REFUSED = 34;  // Doorbells with a step larger than the ring, to a QP that does not exist, or in a wrong state.
+  // Doorbells with a step larger than the ring, to a QP that does not exist, or in a wrong state.
+  localparam int unsigned CNT_DOORBELL_REFUSED = 34;
   localparam int unsigned CNT_BF_PUSHES = 35;  // BlueFlame pushes executed.
   localparam int unsigned CNT_BF_FALLBACKS = 36;  // BlueFlame pushes left to the ring.
   localparam int unsigned CNT_WQE_FETCHED = 37;  // WQEs fetched.
@@ -328,7 +335,8 @@ package rnic_regs_pkg;
   localparam int unsigned CNT_CMD_ERRORS = 57;  // Commands refused.
   localparam int unsigned CNT_TRACE_LOST = 58;  // Trace events lost.
   localparam int unsigned CNT_CORE_CYCLES = 59;  // Core cycles since reset.
-  localparam int unsigned CNT_TX_NO_PATH = 60;  // Packets dropped because their path does not exist.
+  // Packets dropped because their path does not exist.
+  localparam int unsigned CNT_TX_NO_PATH = 60;
   localparam int unsigned CNT_RX_RAW_FILTERED = 61;  // Raw frames for another station.
   localparam int unsigned CNT_BAD_REGISTER_ACCESS = 62;  // Bad accesses to BAR2.
 

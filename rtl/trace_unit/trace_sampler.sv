@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decides which work-queue elements are traced: of those that the QP filter lets through, the first and then one in
-// 2^one_in_log2_i. Combinational answer in the cycle of the question; one question per cycle.
+// Decides which work-queue elements are traced: of those that the QP filter lets through, the first
+// and then one in 2^one_in_log2_i. Combinational answer in the cycle of the question; one question
+// per cycle.
 
 module trace_sampler (
   input  logic        clk_i,

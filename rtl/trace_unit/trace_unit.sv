@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stamps trace events of N_SRC blocks with a settable 64-bit clock and keeps them in a ring that software reads.
-// Throughput: every source may give an event in the same cycle; one event a cycle goes into the ring, SRC_DEPTH wait per
-// source. The time is that of the cycle in which trc_valid_i is high, whatever the wait. Order in the ring: per source
-// exact, between sources by service (sort by time). Lost and counted: an event whose source's queue is full, and any
-// event while the ring is full (the oldest stay). Nothing here ever holds up a source.
+// Stamps trace events of N_SRC blocks with a settable 64-bit clock and keeps them in a ring that
+// software reads. Throughput: every source may give an event in the same cycle; one event a cycle
+// goes into the ring, SRC_DEPTH wait per source. The time is that of the cycle in which trc_valid_i
+// is high, whatever the wait. Order in the ring: per source exact, between sources by service (sort
+// by time). Lost and counted: an event whose source's queue is full, and any event while the ring
+// is full (the oldest stay). Nothing here ever holds up a source.
 `include "rnic_assert.svh"
 
 module trace_unit #(
@@ -25,7 +26,8 @@ module trace_unit #(
   input  logic                clk_set_i,   // pulse: the clock becomes clk_value_i
   input  logic [63:0]         clk_value_i,
   output logic [63:0]         clk_o,       // core cycles
-  // Ring window, word 0 takes the oldest event: timestamp low, timestamp high, info, {event, qpn}; none: all 0
+  // Ring window, word 0 takes the oldest event: timestamp low, timestamp high, info, {event, qpn};
+  // none: all 0
   input  logic                req_i,
   input  logic [4:0]          addr_i,
   output logic                ack_o,
@@ -42,7 +44,8 @@ module trace_unit #(
   localparam int unsigned SC_W = SP_W + 1;
   localparam int unsigned AGE_W = $clog2(N_SRC * SRC_DEPTH + 4) + 1;
   localparam int unsigned ENTRY_W = AGE_W + 64;
-  localparam int unsigned LANE_W = 96;     // of an entry in a vector of all: whole words simulate faster
+  // of an entry in a vector of all: whole words simulate faster
+  localparam int unsigned LANE_W = 96;
 
   if (DEPTH < 4 || DEPTH > 32768 || (DEPTH & (DEPTH - 1)) != 0) begin : gen_bad_depth
     $error("trace_unit: DEPTH is a power of two, 4..32768");
@@ -74,7 +77,8 @@ module trace_unit #(
   assign wanted = enable_i ? trc_valid_i & (trc_sampled_i | {N_SRC{all_i}}) : '0;
   assign push = wanted & ~full;
   assign dropped = wanted & full;
-  assign active = take || wanted != '0 || clear_q || rst_i;  // one test skips all queues in simulation
+  // one test skips all queues in simulation
+  assign active = take || wanted != '0 || clear_q || rst_i;
   always_ff @(posedge clk_i) begin : clear
     clear_q <= clear_i && !rst_i;
   end
