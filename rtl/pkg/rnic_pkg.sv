@@ -60,8 +60,7 @@ package rnic_pkg;
   typedef struct packed {
     logic [23:0] una_psn;        // oldest PSN not acknowledged
     logic        failed;         // the QP failed: flush everything
-    // a message without packets stands behind one that waits for its ACK
-    logic        local_waits;
+    logic        local_waits;    // a message without packets stands behind one that waits for its ACK
   } qp_ack_t;
 
   // Receive half: written by rx_responder only.
@@ -226,8 +225,7 @@ package rnic_pkg;
     logic [6:0]   hdr_len;       // bytes from the Ethernet header to the payload
   } rx_meta_t;
 
-  // What to do with the payload of one packet, in packet order: rx_responder,
-      rx_completer -> rx_placer.
+  // What to do with the payload of one packet, in packet order: rx_responder, rx_completer -> rx_placer.
   typedef struct packed {
     logic        write;          // 0: discard payload_len bytes
     logic [12:0] len;            // payload bytes in the stream
@@ -236,11 +234,9 @@ package rnic_pkg;
     logic [1:0]  gpu;
     logic [23:0] qpn;
     logic [23:0] psn;
-    // pass the cqe beside it on when the payload has been handed to dma_master
-    logic        has_cqe;
+    logic        has_cqe;        // pass the cqe beside it on when the payload has been handed to dma_master
     logic        sampled;
-    // belongs to no packet (a flushed receive WQE): only the cqe beside it
-    logic        alone;
+    logic        alone;          // belongs to no packet (a flushed receive WQE): only the cqe beside it
   } rx_place_t;
 
   // Who says what happens to the payload of a packet: rx_dispatch -> rx_placer, in packet order.
@@ -289,8 +285,7 @@ package rnic_pkg;
     logic [23:0] number;         // QPN or CQN
   } event_t;
 
-  // ------------------------------------------------------------------------------- completion,
-      event queues
+  // ------------------------------------------------------------------------------- completion, event queues
   typedef struct packed {
     logic        valid;
     logic [7:0]  eqn;
@@ -340,8 +335,7 @@ package rnic_pkg;
     logic [7:0]  cnt;            // bytes in this beat, 0..B (0 only with err)
     logic        err;            // the TLP failed: its bytes are not valid; tlp_last is set
     logic [7:0]  status;         // cqe_status if err
-    // err: bytes of the TLP that will not come (the sum of cnt and lost over all
-    logic [12:0] lost;
+    logic [12:0] lost;           // err: bytes of the TLP that will not come (the sum of cnt and lost over all
                                  // responses of a request is its len); else 0
   } dma_rd_rsp_t;
 
@@ -352,8 +346,7 @@ package rnic_pkg;
     logic        relaxed;        // may carry relaxed ordering
     logic        fence;          // start only when earlier GPU and device_memory writes are visible
     logic [23:0] qpn;            // whom to fail if it fails
-    // CQE, EQE, MSI-X: never relaxed; a fault is reported for the queue
-    logic        is_queue;
+    logic        is_queue;       // CQE, EQE, MSI-X: never relaxed; a fault is reported for the queue
     logic [23:0] psn;            // trace
     logic        sampled;
   } dma_wr_req_t;
@@ -408,8 +401,7 @@ package rnic_pkg;
   localparam logic [7:0] TRC_TURN = 8'd5;          // sq_engine: turn begins (index)
   localparam logic [7:0] TRC_PAY_READ = 8'd6;      // sq_engine: payload read asked for (PSN)
   localparam logic [7:0] TRC_PAY_FIRST = 8'd7;     // tx_buffer: first payload byte is there (PSN)
-  // tx_buffer: packet starts to the packetizer (PSN)
-  localparam logic [7:0] TRC_TX_START = 8'd8;
+  localparam logic [7:0] TRC_TX_START = 8'd8;      // tx_buffer: packet starts to the packetizer (PSN)
   localparam logic [7:0] TRC_PKT_OUT = 8'd9;       // tx_packetizer: first beat out (PSN)
   localparam logic [7:0] TRC_TX_CDC = 8'd10;       // first beat written into the crossing (PSN)
   localparam logic [7:0] TRC_RX_FIRST = 8'd16;     // rx_parser: first beat (0)

@@ -43,8 +43,7 @@ package roce_pkg;
   localparam logic [7:0] SYN_NAK_ACCESS = 8'h62;
   localparam logic [7:0] SYN_NAK_OP = 8'h63;
 
-  // Extension headers by opcode[4:0] of RC/UC: bit 0 RETH, 1 ImmDt, 2 IETH, 3 AETH, 4 AtomicETH,
-      5 AtomicAckETH.
+  // Extension headers by opcode[4:0] of RC/UC: bit 0 RETH, 1 ImmDt, 2 IETH, 3 AETH, 4 AtomicETH, 5 AtomicAckETH.
   // Returned as one vector; unknown opcodes return 6'h3F, which no legal opcode has.
   function automatic logic [5:0] ext_headers(input logic [4:0] op);
     case (op)

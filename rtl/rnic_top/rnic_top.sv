@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The NIC: every block and how they are joined. rtl/README.md walks a WRITE through it; each block's README says what it
-// promises. Nothing is decided here but the merging of failures, doorbells and local errors,
-    and the lists of counters,
+// promises. Nothing is decided here but the merging of failures, doorbells and local errors, and the lists of counters,
 // trace sources and borders.
-// Clocks: core_clk_i (everything) and mac_clk_i (mac_tx_gen,
-    mac_rx). The resets of both must overlap.
+// Clocks: core_clk_i (everything) and mac_clk_i (mac_tx_gen, mac_rx). The resets of both must overlap.
 module rnic_top #(
     parameter int unsigned DATA_W = 512,            // 128, 256, 512, 1024
     parameter int unsigned N_QP = 64,
@@ -2167,8 +2165,7 @@ module rnic_top #(
       .cnt_cmd_errors_o(cnt_cmd_errors__cmd_unit)
   );
 
-  // ------------------------------------------------------------------------------- Registers,
-      reset
+  // ------------------------------------------------------------------------------- Registers, reset
   rnic_csr u_csr (
       .clk_i(core_clk_i),
       .rst_i(core_rst_i),
@@ -2421,8 +2418,7 @@ module rnic_top #(
       .rst_i(core_rst),
       .in_valid({terr_sq_valid, terr_tx_valid}),
       .in_ready({terr_sq_ready, terr_tx_ready}),
-      .in_data({terr_sq_qpn, terr_sq_index, terr_sq_status, terr_tx_qpn, terr_tx_index,
-          terr_tx_status}),
+      .in_data({terr_sq_qpn, terr_sq_index, terr_sq_status, terr_tx_qpn, terr_tx_index, terr_tx_status}),
       .in_last('1),
       .out_valid(terr_valid),
       .out_ready(terr_ready),
@@ -2471,9 +2467,7 @@ module rnic_top #(
   ) u_cnt_doorbell_refused (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
-      .pulse_i({cnt_doorbell_refused__doorbell, cnt_doorbell_refused__blueflame,
-          cnt_doorbell_refused__sq_scheduler, cnt_doorbell_refused__rx_responder,
-              cnt_doorbell_refused__cqe_gen}),
+      .pulse_i({cnt_doorbell_refused__doorbell, cnt_doorbell_refused__blueflame, cnt_doorbell_refused__sq_scheduler, cnt_doorbell_refused__rx_responder, cnt_doorbell_refused__cqe_gen}),
       .pulse_o(cnt_doorbell_refused)
   );
   logic cnt_bf_fallbacks;
@@ -2542,9 +2536,7 @@ module rnic_top #(
 
   localparam int unsigned N_WIDE = 5;
   localparam logic [N_WIDE*16-1:0] WIDE_INDEX = {
-      16'(rnic_regs_pkg::CNT_TRACE_LOST), 16'(rnic_regs_pkg::CNT_DMA_WRITE_BYTES),
-          16'(rnic_regs_pkg::CNT_DMA_READ_BYTES), 16'(rnic_regs_pkg::CNT_TX_BYTES),
-              16'(rnic_regs_pkg::CNT_RX_BYTES)};
+      16'(rnic_regs_pkg::CNT_TRACE_LOST), 16'(rnic_regs_pkg::CNT_DMA_WRITE_BYTES), 16'(rnic_regs_pkg::CNT_DMA_READ_BYTES), 16'(rnic_regs_pkg::CNT_TX_BYTES), 16'(rnic_regs_pkg::CNT_RX_BYTES)};
   always_comb begin
     cnt_inc = '0;
     cnt_inc[rnic_regs_pkg::CNT_DOORBELL_REFUSED] = cnt_doorbell_refused;
@@ -2614,18 +2606,9 @@ module rnic_top #(
   // --------------------------------------------------------------------------------------------- borders
   // 0 db, 1 wqe_req, 2 wqe, 3 turn, 4 txp, 5 rd0, 6 rd1, 7 txb, 8 rsp,
   // 9 pkt, 10 mrg, 11 rxm, 12 rxd, 13 req, 14 resp, 15 place, 16 ackq, 17 wr0_req,
-  // 18 wr0_dat, 19 cq0, 20 cq1, 21 wr1_req, 22 wr2_req, 23 m_axi_ar, 24 m_axi_r, 25 m_axi_aw,
-      26 m_axi_w
-  assign border_valid_o = {m_axi_wvalid, m_axi_awvalid, m_axi_rvalid, m_axi_arvalid,
-      wr2_req_valid, wr1_req_valid, cq1_valid, cq0_valid, wr0_dat_valid, wr0_req_valid,
-          ackq_valid, place_valid, resp_valid, req_valid, rxd_valid, rxm_valid, mrg_valid,
-              pkt_valid, rsp_valid, txb_valid, rd1_valid, rd0_valid, txp_valid, turn_valid,
-                  wqe_valid, wqe_req_valid, db_valid};
-  assign border_ready_o = {m_axi_wready, m_axi_awready, m_axi_rready, m_axi_arready,
-      wr2_req_ready, wr1_req_ready, cq1_ready, cq0_ready, wr0_dat_ready, wr0_req_ready,
-          ackq_ready, place_ready, resp_ready, req_ready, rxd_ready, rxm_ready, mrg_ready,
-              pkt_ready, rsp_ready, txb_ready, rd1_ready, rd0_ready, txp_ready, turn_ready,
-                  wqe_ready, wqe_req_ready, db_ready};
+  // 18 wr0_dat, 19 cq0, 20 cq1, 21 wr1_req, 22 wr2_req, 23 m_axi_ar, 24 m_axi_r, 25 m_axi_aw, 26 m_axi_w
+  assign border_valid_o = {m_axi_wvalid, m_axi_awvalid, m_axi_rvalid, m_axi_arvalid, wr2_req_valid, wr1_req_valid, cq1_valid, cq0_valid, wr0_dat_valid, wr0_req_valid, ackq_valid, place_valid, resp_valid, req_valid, rxd_valid, rxm_valid, mrg_valid, pkt_valid, rsp_valid, txb_valid, rd1_valid, rd0_valid, txp_valid, turn_valid, wqe_valid, wqe_req_valid, db_valid};
+  assign border_ready_o = {m_axi_wready, m_axi_awready, m_axi_rready, m_axi_arready, wr2_req_ready, wr1_req_ready, cq1_ready, cq0_ready, wr0_dat_ready, wr0_req_ready, ackq_ready, place_ready, resp_ready, req_ready, rxd_ready, rxm_ready, mrg_ready, pkt_ready, rsp_ready, txb_ready, rd1_ready, rd0_ready, txp_ready, turn_ready, wqe_ready, wqe_req_ready, db_ready};
   border_stats #(
       .N(N_BORDER)
   ) u_border_stats (
@@ -2641,12 +2624,9 @@ module rnic_top #(
 
   // Hints and levels that later blocks use, and settings that wait for theirs.
   logic unused;
-  assign unused = ^{early_valid, early_qpn, rx_level_rows, underrun_qpn, underrun_psn,
-      unused_rd2_ready, unused_wr3,
-                    unused_ev2, unused_kick, unused_fail_last, unused_fail_src, unused_db_last,
-                        unused_db_src,
+  assign unused = ^{early_valid, early_qpn, rx_level_rows, underrun_qpn, underrun_psn, unused_rd2_ready, unused_wr3,
+                    unused_ev2, unused_kick, unused_fail_last, unused_fail_src, unused_db_last, unused_db_src,
                     unused_terr_last, unused_terr_src, cfg_qp_ctx_base_addr, cfg_mrc_path_mask_mask,
-                    cfg_cc_global_ctrl_mode, cfg_cc_global_ctrl_enable,
-                        cfg_cc_global_ctrl_reserved, bar2_awaddr[31:22],
+                    cfg_cc_global_ctrl_mode, cfg_cc_global_ctrl_enable, cfg_cc_global_ctrl_reserved, bar2_awaddr[31:22],
                     bar2_araddr[31:22], fault.is_queue};
 endmodule
