@@ -3,9 +3,9 @@
 
 #include "rnic_regs.h"
 
-#define CHECK_NEXT(condition) \
-  do {                        \
-    ++n;                      \
+#define CHECK_NEXT(condition)   \
+  do {                          \
+    ++n;                        \
     if (!(condition)) return n; \
   } while (0)
 

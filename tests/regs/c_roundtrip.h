@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a C99 driver does with the generated header: every field of every descriptor, set and read back.
+// What a C99 driver does with the generated header: every field of every descriptor, set and read
+// back.
 #pragma once
 
 #ifdef __cplusplus
