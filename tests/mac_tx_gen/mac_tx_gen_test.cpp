@@ -124,12 +124,12 @@ std::vector<Item> send_mix(MacBench<Top>& bench, size_t count, bool aborts) {
 }
 
 template <class Top>
-void check_mix(Stall out) {
+void check_mix(Stall out, size_t count = 200) {
   MacBench<Top> bench;
   bench.out_.set_stall(out);
   bench.reset();
-  const auto items = send_mix(bench, 200, true);
-  bench.wait_frames(items.size());
+  const auto items = send_mix(bench, count, true);
+  bench.wait_frames(items.size(), 300 * count);
   bench.tick(20);
   REQUIRE(bench.frames.frames.size() == items.size());
   for (size_t i = 0; i < items.size(); ++i) {
@@ -264,4 +264,10 @@ TEST_CASE(
     return bench.frames.frames[0].first;
   };
   CHECK(latency(1) - latency(3) == 2);
+}
+
+TEMPLATE_TEST_CASE("mac_tx_gen survives long random traffic", "[.soak]", MACS) {
+  check_mix<TestType>(Stall::none(), 10000);
+  check_mix<TestType>(Stall::random(0.4), 10000);
+  check_mix<TestType>(Stall::bursts(0.02, 40), 10000);
 }

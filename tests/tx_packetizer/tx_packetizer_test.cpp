@@ -484,3 +484,9 @@ TEMPLATE_TEST_CASE("tx_packetizer works after a reset in mid-packet", "", PACKET
     compare(bench.packets[0], q);
   }
 }
+
+TEMPLATE_TEST_CASE("tx_packetizer survives long random traffic", "[.soak]", PACKETIZERS) {
+  check_random<TestType>(5000, Stall::none(), Stall::none(), Stall::none(), 1);
+  check_random<TestType>(3000, Stall::random(0.3), Stall::random(0.3), Stall::random(0.2), 5);
+  check_random<TestType>(3000, Stall::bursts(0.05, 10), Stall::bursts(0.05, 30), Stall::none(), 2);
+}
