@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The consumer indices of all CQs in BAR2, and the merge of these writes with those of the doorbell pages.
-// Throughput: one index per cycle; doorbell pages first. A window access is acknowledged when its index was taken.
+// Throughput: one index per cycle; doorbell pages first, but an index that is offered stays until it is taken. A window access is acknowledged when its index was taken.
 // Reading gives the last index written through the window, 0 before the first.
+`include "rnic_assert.svh"
 module cq_window #(
     parameter int unsigned N_CQ = 64
 ) (
@@ -42,13 +43,15 @@ module cq_window #(
   assign go = win_req_i && !win_ack_o;
   assign wants = go && win_we_i && known && (&win_wstrb_i[1:0]);
 
+  logic page, held_q;  // a doorbell page has the output; the window offered its index before
+  assign page = in_valid && !held_q;
   assign cqdb_valid = in_valid || wants;
-  assign in_ready = in_valid && cqdb_ready;
-  assign write_fire = wants && !in_valid && cqdb_ready;
-  assign cqdb_cqn = in_valid ? in_cqn : cqn;
-  assign cqdb_index = in_valid ? in_index : win_wdata_i[15:0];
-  assign cqdb_arm = in_valid ? in_arm : win_wdata_i[31] && win_wstrb_i[3];
-  assign cqdb_arm_sol = in_valid ? in_arm_sol : win_wdata_i[30] && win_wstrb_i[3];
+  assign in_ready = page && cqdb_ready;
+  assign write_fire = wants && !page && cqdb_ready;
+  assign cqdb_cqn = page ? in_cqn : cqn;
+  assign cqdb_index = page ? in_index : win_wdata_i[15:0];
+  assign cqdb_arm = page ? in_arm : win_wdata_i[31] && win_wstrb_i[3];
+  assign cqdb_arm_sol = page ? in_arm_sol : win_wdata_i[30] && win_wstrb_i[3];
 
   always_ff @(posedge clk_i) begin
     win_ack_o <= write_fire || (go && !wants);
@@ -57,11 +60,15 @@ module cq_window #(
       mem[idx] <= win_wdata_i[15:0];
       written_q[idx] <= 1'b1;
     end
+    held_q <= wants && !page && !cqdb_ready;
     if (rst_i) begin
+      held_q <= 1'b0;
       win_ack_o <= 1'b0;
       written_q <= '0;
     end
   end
+
+  `RNIC_STREAM_HOLD(cqdb_valid, cqdb_ready, {cqdb_cqn, cqdb_index, cqdb_arm, cqdb_arm_sol})
 
   logic unused;
   assign unused = ^{win_wdata_i[29:16], win_addr_i[1:0], win_wstrb_i[2]};

@@ -4,6 +4,7 @@
 // Throughput: one CQE per 2 cycles (DATA_W 128: 3). Latency: 2 cycles from request to wrreq. Order: per request stream;
 // a CQE leaves behind the data that rx_placer handed to dma_master before it. Lost and counted: a CQE for a full or
 // missing CQ (cq_overrun); its QP is asked to fail, and a full CQ raises one CQ_OVERRUN event until it is read again.
+`include "rnic_assert.svh"
 module cqe_gen #(
     parameter int unsigned DATA_W = 512,
     parameter int unsigned N_CQ = 64
@@ -143,6 +144,12 @@ module cqe_gen #(
       known_q <= look_cqn < 16'(N_CQ);
       cqn_q <= look_cqn;
     end
+    // A create or destroy while a CQE waits for the bus: what was read is old.
+    if (cw_we && !look && idx == cw_index[AW-1:0] && known_q) begin
+      ctx_rd_q <= cw;
+      prod_q <= '0;
+      cons_q <= '0;
+    end
     if (take_req) r_q <= pick_req;
     if (take_db) begin
       db_index_q <= cqdb_index;
@@ -165,7 +172,7 @@ module cqe_gen #(
   assign full = used >= size;
   // A create in the same cycle has the memories' write port.
   assign write_it = state_q == FORM && exists && !full && out_free && !cw_valid;
-  assign lose_it = state_q == FORM && (!exists || full);
+  assign lose_it = state_q == FORM && (!exists || full) && !cw_valid;
 
   rnic_desc_pkg::cqe_t entry;
   logic [15:0] pass;
@@ -342,4 +349,10 @@ module cqe_gen #(
 
   logic unused;
   assign unused = ^{gnt_idx, pass, r_q};
+
+  `RNIC_STREAM_HOLD(wrreq_valid, wrreq_ready, wrreq)
+  `RNIC_STREAM_HOLD(wrdat_valid, wrdat_ready, {wrdat_data, wrdat_cnt, wrdat_last})
+  `RNIC_STREAM_HOLD(event_valid, event_ready, event_o)
+  `RNIC_STREAM_HOLD(fail_valid, fail_ready, fail)
+  `RNIC_ASSERT(never_more_than_the_ring, !write_it || used < size)
 endmodule
