@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Remembers every message in flight: one pool of N_MSG records, a list per QP in posting order.
-// A push and a pop together every 2 cycles, one of them per cycle; a lookup per cycle, answered 2 cycles later, in
-// order, seeing every pop of an earlier cycle. Pushes wait in front of the pool (2 cycles to be readable, more while
-// pops go first). msg_push_ready depends on state only. Nothing is dropped; CLEAR forgets the messages of one QP.
+// A push and a pop together every 2 cycles, one of them per cycle; a lookup per cycle, answered 2
+// cycles later, in order, seeing every pop of an earlier cycle. Pushes wait in front of the pool (2
+// cycles to be readable, more while pops go first). msg_push_ready depends on state only. Nothing
+// is dropped; CLEAR forgets the messages of one QP.
 `include "rnic_assert.svh"
 
 module msg_pool #(
@@ -80,7 +81,7 @@ module msg_pool #(
   logic [NW-1:0] push_node, head, unused_next;
   logic [CW-1:0] count;
   logic          clear_ready, lk1_q, lk2_q, empty_q;
-  logic          push_fire;
+  logic          push_fire, clear;
   assign push_fire = q_valid && q_ready;
 
   qp_lists #(.N_QP(N_QP), .N_NODE(N_MSG)) u_lists (
@@ -93,7 +94,7 @@ module msg_pool #(
       .push_node  (push_node),
       .pop_valid,
       .pop_qpn,
-      .clear_valid(qpi_valid && qpi.op == rnic_pkg::QPI_CLEAR && qpi.qpn < 24'(N_QP)),
+      .clear_valid(qpi_valid && clear),
       .clear_ready(clear_ready),
       .clear_qpn  (qpi.qpn),
       .lk_valid   (hd_lk_valid),
@@ -105,7 +106,8 @@ module msg_pool #(
       .free_o     (free)
   );
   assign hd_lk_ready = init_done_o;
-  assign qpi_ready = (qpi.op == rnic_pkg::QPI_CLEAR && qpi.qpn < 24'(N_QP)) ? clear_ready : qpi_valid;
+  assign clear = qpi.op == rnic_pkg::QPI_CLEAR && qpi.qpn < 24'(N_QP);
+  assign qpi_ready = clear ? clear_ready : qpi_valid;
 
   ram_sdp #(.W(MSG_W), .DEPTH(N_MSG)) u_msgs (
       .clk_i,

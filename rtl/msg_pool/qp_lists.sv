@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One linked list per QP over a shared pool of N_NODE nodes: append, take the oldest, empty a list, look at one.
-// One change (push, pop or a step of an emptying) per cycle; a pop is always taken, a push waits for it. The node of a
-// push is push_node in the cycle in which it is taken; whoever owns the nodes' contents writes them then. A lookup is
-// answered one cycle later and sees every change taken in an earlier cycle. What a node is followed by is readable at
-// once (nx_*). Nothing is dropped. After reset the list heads are cleared, N_QP cycles, until init_done_o.
+// One linked list per QP over a shared pool of N_NODE nodes: append, take the oldest, empty a list,
+// look at one.
+// One change (push, pop or a step of an emptying) per cycle; a pop is always taken, a push waits
+// for it. The node of a push is push_node in the cycle in which it is taken; whoever owns the
+// nodes' contents writes them then. A lookup is answered one cycle later and sees every change
+// taken in an earlier cycle. What a node is followed by is readable at once (nx_*). Nothing is
+// dropped. After reset the list heads are cleared, N_QP cycles, until init_done_o.
 `include "rnic_assert.svh"
 
 module qp_lists #(
@@ -41,7 +43,7 @@ module qp_lists #(
   localparam int unsigned CW = $clog2(N_NODE + 1);
   localparam int unsigned DW = 2 * NW + CW;
 
-  // ----------------------------------------------------------------------------- what is done, stage 0
+  // ------------------------------------------------------------------------- what is done, stage 0
   logic [QW:0] init_q;
   assign init_done_o = init_q[QW] || (init_q == (QW + 1)'(NQ));
 
@@ -59,7 +61,7 @@ module qp_lists #(
     else if (push_fire) op_qp_d = push_qpn[QW-1:0];
   end
 
-  // ------------------------------------------------------------------------ stage 1: change, write back
+  // ------------------------------------------------------------------- stage 1: change, write back
   logic [DW-1:0] desc, desc_new, desc_wr;
   logic [NW-1:0] head, tail, head_new, tail_new, head_next;
   logic [CW-1:0] count, count_new;

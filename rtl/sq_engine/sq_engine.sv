@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns messages into packets: on each turn of a QP it takes WQEs from wqe_store and gives every packet its PSN, opcode,
-// address, TX slot and payload (inline, or read requests per segment and packet). Owner of the send half.
-// Throughput: 2 cycles per inline message and 3 per turn with one message; 1 cycle per packet inside a message, 1 more
-// per further segment that it touches. Latency: 3 cycles from turn to txp (inline), 5 to rdreq (one segment). Packets of
-// a QP leave in PSN order. A turn ends after BURST_PKTS packets or BURST_BYTES bytes, when the list is empty, or when
-// msg_pool is full. Nothing is dropped: a WQE that cannot be sent enters msg_pool as MSG_FAILED.
+// Turns messages into packets: on each turn of a QP it takes WQEs from wqe_store and gives every
+// packet its PSN, opcode, address, TX slot and payload (inline, or read requests per segment and
+// packet). Owner of the send half.
+// Throughput: 2 cycles per inline message and 3 per turn with one message; 1 cycle per packet
+// inside a message, 1 more per further segment that it touches. Latency: 3 cycles from turn to txp
+// (inline), 4 to rdreq (one segment). Packets of a QP leave in PSN order. A turn ends after
+// BURST_PKTS packets or BURST_BYTES bytes, when the list is empty, or when msg_pool is full.
+// Nothing is dropped: a WQE that cannot be sent enters msg_pool as MSG_FAILED.
 `include "rnic_assert.svh"
 
 module sq_engine #(
@@ -65,8 +67,9 @@ module sq_engine #(
     input  logic                    mrs_valid,
     input  rnic_pkg::mr_rsp_t       mrs,
 
-    // tx_buffer. The packet of a slot is offered no later than its first read or its inline data. slot_ready and
-    // msg_push_valid depend on slot_valid, msg_push_ready (a packet takes all it needs at once or nothing).
+    // tx_buffer. The packet of a slot is offered no later than its first read or its inline data.
+    // slot_ready and msg_push_valid depend on slot_valid, msg_push_ready (a packet takes all it
+    // needs at once or nothing).
     input  logic                    slot_valid,
     output logic                    slot_ready,
     input  logic [7:0]              slot_id,
@@ -116,9 +119,15 @@ module sq_engine #(
   localparam logic [1:0] POOL = 2'd1;
   localparam logic [1:0] KICK = 2'd2;
 
-  // ---------------------------------------------------------------------------------- the next turn
+  if (BURST_PKTS < 1 || BURST_PKTS > 8 || BURST_BYTES < 1 ||
+      BURST_BYTES > 4096) begin : gen_bad_burst
+    $error("sq_engine: BURST_PKTS must be 1 to 8, BURST_BYTES 1 to 4096");
+  end
+
+  // --------------------------------------------------------------------------------- the next turn
   // Its lookups go out while the turn before it is at work.
-  logic               f_full_q, sent_c_q, sent_s_q, sent_h_q, got_c_q, got_s_q, t_load, t_free, hold;
+  logic               f_full_q, sent_c_q, sent_s_q, sent_h_q, got_c_q, got_s_q;
+  logic               t_load, t_free, hold;
   logic [23:0]        f_qpn_q;
   rnic_pkg::qp_conn_t f_conn_q, f_conn;
   rnic_pkg::qp_send_t f_send_q, f_send;
@@ -134,7 +143,8 @@ module sq_engine #(
   assign fire_c = sq_lk_valid && sq_lk_ready;
   assign fire_s = snd_lk_valid && snd_lk_ready;
   assign fire_h = hd_lk_valid && hd_lk_ready;
-  assign turn_ready = look && (sent_c_q || sq_lk_ready) && (sent_s_q || snd_lk_ready) && (sent_h_q || hd_lk_ready);
+  assign turn_ready = look && (sent_c_q || sq_lk_ready) && (sent_s_q || snd_lk_ready) &&
+      (sent_h_q || hd_lk_ready);
   assign f_conn = got_c_q ? f_conn_q : sq_ctx;
   assign f_send = got_s_q ? f_send_q : snd_ctx;
   assign t_load = f_full_q && t_free && (got_c_q || sq_ctx_valid) && (got_s_q || snd_ctx_valid);
@@ -166,7 +176,7 @@ module sq_engine #(
     end
   end
 
-  // -------------------------------------------------------------------------------------- the states
+  // ------------------------------------------------------------------------------------ the states
   typedef enum logic [2:0] {
     S_NEXT,   // take the next WQE of the turn
     S_KEYS,   // check the keys of its segments
@@ -179,7 +189,8 @@ module sq_engine #(
   state_e s_q, s_d;
 
   // The turn.
-  logic               t_valid_q, t_taken_q, t_begun_q;  // t_taken_q: the last WQE of the list is taken
+  // t_taken_q: the last WQE of the list is taken
+  logic               t_valid_q, t_taken_q, t_begun_q;
   logic [23:0]        t_qpn_q;
   rnic_pkg::qp_conn_t c_q;
   rnic_pkg::qp_send_t w_q;                       // the send half while it changes
@@ -202,14 +213,15 @@ module sq_engine #(
   logic [2:0]         k_req_q, k_rsp_q;          // keys asked for, answered
   logic               k_bad_q;
 
-  // ------------------------------------------------------------------------------ a WQE from the list
+  // --------------------------------------------------------------------------- a WQE from the list
   logic         running, sqd_stop, take, fresh, is_write, long_inl, e_inl, e_imm, flush, refuse;
   logic [7:0]   e_op;
   logic [2:0]   e_segs;
   logic [34:0]  e_total;
   logic [6*32-1:0] e_len;
   logic [11:0]  e_inl_len;
-  assign running = c_q.exists && (c_q.state == rnic_pkg::QPS_RTS || c_q.state == rnic_pkg::QPS_SQD ||
+  assign running = c_q.exists &&
+                   (c_q.state == rnic_pkg::QPS_RTS || c_q.state == rnic_pkg::QPS_SQD ||
                                   c_q.state == rnic_pkg::QPS_SQE || c_q.state == rnic_pkg::QPS_ERR);
   assign sqd_stop = c_q.state == rnic_pkg::QPS_SQD && !w_q.in_msg;
   assign flush = w_q.failed || c_q.state == rnic_pkg::QPS_ERR || c_q.state == rnic_pkg::QPS_SQE;
@@ -228,7 +240,8 @@ module sq_engine #(
   always_comb begin
     e_total = {23'd0, e_inl_len};
     if (!e_inl) begin
-      e_total = ({3'd0, e_len[31:0]} + {3'd0, e_len[63:32]}) + ({3'd0, e_len[95:64]} + {3'd0, e_len[127:96]}) +
+      e_total = ({3'd0, e_len[31:0]} + {3'd0, e_len[63:32]}) +
+                ({3'd0, e_len[95:64]} + {3'd0, e_len[127:96]}) +
                 ({3'd0, e_len[159:128]} + {3'd0, e_len[191:160]});
     end
   end
@@ -250,7 +263,7 @@ module sq_engine #(
   logic early;
   assign early = take && fresh && !refuse && is_write && e_segs != 3'd0;
 
-  // -------------------------------------------------------------------------------------------- keys
+  // ------------------------------------------------------------------------------------------ keys
   logic [2:0]  k_at;
   logic        k_fire, k_all, k_any_bad;
   logic [127:0] k_seg;
@@ -268,11 +281,12 @@ module sq_engine #(
   assign k_any_bad = k_bad_q || !mrs.ok || mrs.refused;
   assign k_all = mrs_valid && k_rsp_q + 3'd1 == x_segs_q;
 
-  // ----------------------------------------------------------------------------------------- a packet
+  // -------------------------------------------------------------------------------------- a packet
   logic [12:0] mtu, pay, piece, p_rest_q, p_off_q;
   logic [7:0]  p_slot_q;
   logic [31:0] seg_len, seg_rest;
-  logic        first, last, seg_done, pkt_ok, pkt_go, pkt_blocked, pkt_need_read, ack, pkt_ends, msg_ends;
+  logic        first, last, seg_done, pkt_ok, pkt_go, pkt_blocked, pkt_need_read, ack;
+  logic        pkt_ends, msg_ends;
   logic        txp_room, inl_room, rd_room, td_room, fail_room, lerr_room;
   logic        piece_go, read_go, skip;
   logic [31:0] left_after;
@@ -293,7 +307,8 @@ module sq_engine #(
   assign pkt_need_read = !x_inl_q && pay != 13'd0;
   assign skip = (s_q == S_PKT && pkt_need_read && seg_done) || (s_q == S_PIECE && seg_done);
   assign pkt_blocked = s_q == S_PKT && first && !msg_push_ready;
-  assign pkt_ok = s_q == S_PKT && !skip && txp_room && (!x_inl_q || inl_room) && (!pkt_need_read || rd_room) &&
+  assign pkt_ok = s_q == S_PKT && !skip && txp_room && (!x_inl_q || inl_room) &&
+                  (!pkt_need_read || rd_room) &&
                   (!first || msg_push_ready);
   assign pkt_go = pkt_ok && slot_valid;
   assign slot_ready = pkt_ok;
@@ -311,8 +326,9 @@ module sq_engine #(
   assign bytes_now = {1'b0, t_bytes_q} + ((s_q == S_PKT) ? {1'b0, pay} : 14'd0);
   assign spent = pkts_now >= 4'(BURST_PKTS) || bytes_now >= 14'(BURST_BYTES);
 
-  // ------------------------------------------------------------------------------ WQEs without packets
-  // In the middle of a message msg_pool has it already: rx_completer flushes it, or hears why it fails.
+  // -------------------------------------------------------------------------- WQEs without packets
+  // In the middle of a message msg_pool has it already: rx_completer flushes it, or hears why it
+  // fails.
   assign local_msg = !w_q.in_msg;
   assign local_fails = !x_nop_q && x_status_q != rnic_desc_pkg::CQE_STATUS_WR_FLUSH_ERR;
   assign local_go = s_q == S_LOCAL && (!local_msg || msg_push_ready) &&
@@ -354,7 +370,7 @@ module sq_engine #(
   assign pop_valid = wqe_ends;
   assign pop_qpn = t_qpn_q;
 
-  // ----------------------------------------------------------------------------------------- registers
+  // ------------------------------------------------------------------------------------- registers
   always_ff @(posedge clk_i) begin
     s_q <= s_d;
     if (t_load) begin
@@ -416,9 +432,11 @@ module sq_engine #(
   end
 
   logic [21:0] ring_bytes, ring_pos, ring_room;
+  logic        ring_wraps;
   assign ring_bytes = 22'd64 << c_q.log_sq;
   assign ring_pos = ({x_index_q, 6'd0} + 22'd32) & (ring_bytes - 22'd1);
   assign ring_room = ring_bytes - ring_pos;
+  assign ring_wraps = x_total_q[31:0] > {10'd0, ring_room};
 
   always_ff @(posedge clk_i) begin
     if (take) begin
@@ -452,8 +470,8 @@ module sq_engine #(
       // Two pieces, if it wraps.
       x_iova_q[63:0] <= c_q.sq_base + {42'd0, ring_pos};
       x_iova_q[127:64] <= c_q.sq_base;
-      x_len_q[31:0] <= (x_total_q[31:0] > {10'd0, ring_room}) ? {10'd0, ring_room} : x_total_q[31:0];
-      x_len_q[63:32] <= (x_total_q[31:0] > {10'd0, ring_room}) ? x_total_q[31:0] - {10'd0, ring_room} : 32'd0;
+      x_len_q[31:0] <= ring_wraps ? {10'd0, ring_room} : x_total_q[31:0];
+      x_len_q[63:32] <= ring_wraps ? x_total_q[31:0] - {10'd0, ring_room} : 32'd0;
     end
     if (pkt_go) begin
       p_slot_q <= slot_id;
@@ -465,7 +483,7 @@ module sq_engine #(
     end
   end
 
-  // ------------------------------------------------------------------------------------------- outputs
+  // --------------------------------------------------------------------------------------- outputs
   rnic_pkg::tx_pkt_t pkt;
   logic [1:0] pos;
   assign pos = {first, last};
@@ -602,10 +620,10 @@ module sq_engine #(
       .level_o  (lerr_level)
   );
 
-  // ------------------------------------------------------------------------ the send half, QP orders
+  // ---------------------------------------------------------------------- the send half, QP orders
   // An order waits until no turn is at work, so that ERR and CLEAR are the last word.
-  // The half is written after each packet: the ACK of one may be back before a turn that waits for slots is over, and
-  // rx_completer ignores what is not before next_psn.
+  // The half is written after each packet: the ACK of one may be back before a turn that waits for
+  // slots is over, and rx_completer ignores what is not before next_psn.
   logic order_go, went_q;
   always_ff @(posedge clk_i) begin
     went_q <= pkt_go;
@@ -626,7 +644,7 @@ module sq_engine #(
     end
   end
 
-  // --------------------------------------------------------------------------------- counters and trace
+  // ---------------------------------------------------------------------------- counters and trace
   assign cnt_msgs_posted_o = pkt_go && first;
   assign cnt_tx_requests_o = pkt_go;
   assign trc_valid_o = take && !t_begun_q;
@@ -637,7 +655,8 @@ module sq_engine #(
   assign trc2_sampled_o = x_smp_q;
 
   logic unused;
-  assign unused = ^{c_q, hd, txp_level, rd_level, inl_level, td_level, fail_level, lerr_level, more_pkts, mrs,
+  assign unused = ^{c_q, hd, txp_level, rd_level, inl_level, td_level, fail_level, lerr_level,
+                    more_pkts, mrs,
                     x_total_q, e_total, bytes_now};
 
   `RNIC_ASSERT(first_piece_is_something, !read_go || piece != 13'd0)

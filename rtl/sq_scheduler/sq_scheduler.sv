@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decides which QP fetches WQEs and which QP sends: keeps producer and fetch index of every send queue, asks
-// wqe_fetch_engine for posted blocks, and gives each QP with work one turn at a time, round robin.
-// Throughput: one event per cycle (a doorbell or BlueFlame push every 2). Latency: 2 cycles from db_valid to
-// wqe_req_valid and from bf_valid to turn_valid, 1 from fetch_done or turn_done to turn_valid. Turns and fetches are given in
-// the order in which QPs came to need them. Dropped (counted): doorbells to a QP that cannot send, or with a step larger
-// than the ring.
+// Decides which QP fetches WQEs and which QP sends: keeps producer and fetch index of every send
+// queue, asks wqe_fetch_engine for posted blocks, and gives each QP with work one turn at a time,
+// round robin.
+// Throughput: one event per cycle (a doorbell or BlueFlame push every 2). Latency: 2 cycles from
+// db_valid to wqe_req_valid and from bf_valid to turn_valid, 1 from fetch_done or turn_done to
+// turn_valid. Turns and fetches are given in the order in which QPs came to need them. Dropped
+// (counted): doorbells to a QP that cannot send, or with a step larger than the ring.
 `include "rnic_assert.svh"
 
 module sq_scheduler #(
@@ -104,10 +105,13 @@ module sq_scheduler #(
   localparam logic [15:0] CAP = 16'(QP_CAP);
   localparam logic [15:0] FB = 16'(FETCH_BLOCKS);
   localparam logic [15:0] WORTH = 16'd8;       // room for fewer blocks is not worth a fetch
-  localparam logic [CW-1:0] BF_SLACK = CW'(4); // entries whose pop is counted but may still wait in wqe_store
-  localparam logic [1:0] RELEASES = 2'd2;      // QPs that look at once whether msg_pool has room for them
+  // entries whose pop is counted but may still wait in wqe_store
+  localparam logic [CW-1:0] BF_SLACK = CW'(4);
+  // QPs that look at once whether msg_pool has room for them
+  localparam logic [1:0] RELEASES = 2'd2;
 
-  if (QP_CAP < 16 || QP_CAP > 32 || N_WQE < QP_CAP || FETCH_BLOCKS > 16 || FETCH_BLOCKS < 4) begin : gen_bad_depth
+  if (QP_CAP < 16 || QP_CAP > 32 || N_WQE < QP_CAP || FETCH_BLOCKS > 16 ||
+      FETCH_BLOCKS < 4) begin : gen_bad_depth
     $error("sq_scheduler: 4 <= FETCH_BLOCKS <= 16 <= QP_CAP <= 32 <= N_WQE does not hold");
   end
 
@@ -142,9 +146,9 @@ module sq_scheduler #(
   logic [QW:0] init_q;
   assign init_done_o = init_q == (QW + 1)'(NQ);
 
-  // --------------------------------------------------------------------------- posted work, in front
-  // One doorbell or push at a time: its context is asked for when it is taken and used one cycle later; if the answer
-  // comes later, the event is played again.
+  // ------------------------------------------------------------------------- posted work, in front
+  // One doorbell or push at a time: its context is asked for when it is taken and used one cycle
+  // later; if the answer comes later, the event is played again.
   logic                 p_new, p_replay, p_s1, p_wait_q, p_have_q, p_bf_q, p_turn_q, p_pick_bf;
   logic [23:0]          p_qpn_q;
   logic [15:0]          p_index_q;
@@ -155,7 +159,7 @@ module sq_scheduler #(
   assign p_ctx_here = p_have_q || sch_ctx_valid;
   assign p_ctx = p_have_q ? p_ctx_q : sch_ctx;
 
-  // ---------------------------------------------------------------- stage 0: one event, read its state
+  // ------------------------------------------------------------ stage 0: one event, read its state
   logic         s0_valid, post_ok, free_slot;
   logic [2:0]   s0_event;
   logic [23:0]  s0_qpn;
@@ -215,7 +219,7 @@ module sq_scheduler #(
     end
   end
 
-  // ------------------------------------------------------------------------------ stage 1: registers
+  // ---------------------------------------------------------------------------- stage 1: registers
   logic          s1_valid_q, s1_known_q, fd_last_q, td_more_q;
   logic [2:0]    s1_event_q;
   logic [QW-1:0] s1_qp_q;
@@ -263,7 +267,7 @@ module sq_scheduler #(
     end
   end
 
-  // -------------------------------------------------------------------------------------- the orders
+  // ------------------------------------------------------------------------------------ the orders
   typedef enum logic [2:0] {O_IDLE, O_MARK, O_CHECK, O_FLUSH, O_ZERO, O_KICK, O_DONE} order_e;
   order_e o_q, o_d;
   logic   o_s1, o_s1_idle;
@@ -292,11 +296,12 @@ module sq_scheduler #(
     endcase
   end
 
-  // ------------------------------------------------------------------- stage 1: what becomes of the QP
+  // --------------------------------------------------------------- stage 1: what becomes of the QP
   state_t        st, nx;
   localparam int unsigned ST_W = $bits(st);
   logic [CW-1:0] credits_q, credits;
-  logic          post_real, state_ok, step_ok, post_old, post_fit, post_ok1, bf_ok, bf_link, bf_bad, bf_len;
+  logic          post_real, state_ok, step_ok, post_old, post_fit, post_ok1;
+  logic          bf_ok, bf_link, bf_bad, bf_len;
   logic [6:0]    bf_blocks;
   logic [15:0]   post_index, step, ring, avail, room, want, take;
   logic          turn_wish, turn_push, wait_push, ask, ask_now, ask_push, req_ready, fq_empty;
@@ -324,8 +329,9 @@ module sq_scheduler #(
   assign post_old = p_bf_q && st.prod - post_index <= ring;
   assign post_fit = post_real && state_ok && (step_ok || post_old);
   assign post_ok1 = post_real && state_ok && step_ok;
-  assign bf_ok = post_ok1 && p_bf_q && p_ctx.state == rnic_pkg::QPS_RTS && p_entry_q.index == st.prod &&
-                 st.prod == st.fetch && st.job == '0 && {10'd0, st.occ} < CAP && credits_q > BF_SLACK &&
+  assign bf_ok = post_ok1 && p_bf_q && p_ctx.state == rnic_pkg::QPS_RTS &&
+                 p_entry_q.index == st.prod && st.prod == st.fetch && st.job == '0 &&
+                 {10'd0, st.occ} < CAP && credits_q > BF_SLACK &&
                  !bf_bad && !bf_link && bf_blocks == p_entry_q.blocks;
 
   always_comb begin
@@ -425,13 +431,14 @@ module sq_scheduler #(
       end
     end
 
-    // Fetch what is posted, if the QP may have more entries. A link may have led past what is posted: then avail is
-    // larger than the ring.
+    // Fetch what is posted, if the QP may have more entries. A link may have led past what is
+    // posted: then avail is larger than the ring.
     avail = nx.prod - nx.fetch;
     room = CAP - {10'd0, nx.occ};
     want = (avail < FB) ? avail : FB;
     take = (want < room) ? want : room;
-    ask = avail != '0 && avail <= (16'd1 << nx.log_sq) && nx.job == '0 && !nx.part && !nx.fetching && !nx.closing &&
+    ask = avail != '0 && avail <= (16'd1 << nx.log_sq) && nx.job == '0 && !nx.part &&
+          !nx.fetching && !nx.closing &&
           room >= ((want < WORTH) ? want : WORTH);
     ask_now = ask && req_ready && (fq_empty || s1_event_q == EV_FETCH) && 16'(credits) >= take;
     ask_push = ask && !ask_now;
@@ -445,7 +452,8 @@ module sq_scheduler #(
   end
 
   logic s1_real, wr_en;
-  assign s1_real = s1_valid_q && s1_known_q && s1_event_q != EV_QUERY && (s1_event_q != EV_POST || p_ctx_here);
+  assign s1_real = s1_valid_q && s1_known_q && s1_event_q != EV_QUERY &&
+                   (s1_event_q != EV_POST || p_ctx_here);
   assign wr_en = !init_done_o || s1_real;
   ram_sdp #(.W(ST_W), .DEPTH(NQ), .FORWARD(1)) u_state (
       .clk_i,
@@ -469,11 +477,12 @@ module sq_scheduler #(
     end
   end
 
-  // ------------------------------------------------------------------------------------------ queues
+  // ---------------------------------------------------------------------------------------- queues
   logic [FLW-1:0] fq_level, rq_level, tq_level;
   logic [QW-1:0]  tq_qpn;
   logic           fq_ready, rq_ready, tq_ready;
-  // A turn may pass an empty queue, but not that of a BlueFlame WQE, which enters the store only now.
+  // A turn may pass an empty queue, but not that of a BlueFlame WQE, which enters the store only
+  // now.
   logic tq_valid, turn_past;
   assign turn_past = s1_real && turn_push && tq_level == '0 && s1_event_q != EV_POST;
   stream_fifo #(.W(QW), .DEPTH(NQ)) u_turns (
@@ -515,7 +524,8 @@ module sq_scheduler #(
       .level_o  (rq_level)
   );
   // One at a time, so that its turn is counted before the next one is looked at.
-  assign room_head = rq_valid && msg_room_i && rel_q < RELEASES && !(s1_valid_q && s1_event_q == EV_ROOM);
+  assign room_head = rq_valid && msg_room_i && rel_q < RELEASES &&
+                     !(s1_valid_q && s1_event_q == EV_ROOM);
 
   logic [1:0] req_level;
   stream_fifo_small #(.W(63), .DEPTH(2), .LATENCY(1)) u_requests (
@@ -533,7 +543,7 @@ module sq_scheduler #(
   assign fetch_head = fq_valid && req_level == 2'd0 && !(s1_valid_q && s1_event_q == EV_FETCH) &&
                       credits_q >= CW'(FETCH_BLOCKS);
 
-  // ------------------------------------------------------------------------- BlueFlame, query, counters
+  // -------------------------------------------------------------------- BlueFlame, query, counters
   assign bfw_valid = bf_ok;
   always_comb begin
     bfw = p_entry_q;
@@ -559,10 +569,12 @@ module sq_scheduler #(
   assign trc_sampled_o = 1'b0;  // whether the WQEs there are sampled is not known yet
 
   logic unused;
-  assign unused = ^{bf_len, p_ctx, qpi, p_entry_q, s0_qpn, tq_level, rq_level, order_ok, take, p_qpn_q};
+  assign unused = ^{bf_len, p_ctx, qpi, p_entry_q, s0_qpn, tq_level, rq_level, order_ok, take,
+      p_qpn_q};
 
-  `RNIC_ASSERT(queues_hold_every_qp, !(s1_real && ((turn_push && !tq_ready) || (ask_push && !fq_ready) ||
-                                                   (wait_push && !rq_ready))))
+  `RNIC_ASSERT(turn_queue_holds_every_qp, !(s1_real && turn_push && !tq_ready))
+  `RNIC_ASSERT(fetch_queue_holds_every_qp, !(s1_real && ask_push && !fq_ready))
+  `RNIC_ASSERT(wait_queue_holds_every_qp, !(s1_real && wait_push && !rq_ready))
   `RNIC_ASSERT(credits_bound, credits_q <= CW'(N_WQE))
   `RNIC_ASSERT(popped_was_there, !(s1_real && s1_event_q == EV_TURNED && td_popped_q > st.occ))
   `RNIC_ASSERT(done_was_asked, !(s1_real && s1_event_q == EV_FETCHED && st.job == '0))

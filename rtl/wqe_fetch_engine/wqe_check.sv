@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks at the first 16 bytes of a WQE: how many blocks it covers and whether it is well formed. Combinational.
-// Layout: regs/rnic.yaml, descriptor wqe.
+// Looks at the first 16 bytes of a WQE: how many blocks it covers and whether it is well formed.
+// Combinational. Layout: regs/rnic.yaml, descriptor wqe.
 module wqe_check (
     input  logic [127:0] head_i,
     input  logic [15:0]  index_i,    // block index where it stands

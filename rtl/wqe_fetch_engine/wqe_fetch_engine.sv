@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads posted WQEs from the send queues by DMA and decodes them in ring order. N_JOB jobs of up to FETCH_BLOCKS blocks
-// run at once, one per QP; the data of a job may come in any order, WQEs leave as soon as all before them are there.
-// Throughput: a job every 2 cycles, a read request per cycle, a WQE per cycle. Latency: 1 cycle from wqe_req to rdreq
-// (context hit), 2 from the last byte of a WQE to wqe_valid. WQEs of a QP leave in ring order; QPs take turns.
+// Reads posted WQEs from the send queues by DMA and decodes them in ring order. N_JOB jobs of up to
+// FETCH_BLOCKS blocks run at once, one per QP; the data of a job may come in any order, WQEs leave
+// as soon as all before them are there. Throughput: a job every 2 cycles, a read request per cycle,
+// a WQE per cycle. Latency: 1 cycle from wqe_req to rdreq (context hit), 2 from the last byte of a
+// WQE to wqe_valid. WQEs of a QP leave in ring order; QPs take turns.
 // Nothing is dropped: a malformed WQE and one that could not be read leave as bad entries.
 `include "rnic_assert.svh"
 
@@ -80,7 +81,7 @@ module wqe_fetch_engine #(
     $error("wqe_fetch_engine: FETCH_BLOCKS must be 4, 8 or 16, N_JOB 1 to 256");
   end
 
-  // ------------------------------------------------------------------------------------------- jobs
+  // ------------------------------------------------------------------------------------------ jobs
   logic [N_JOB-1:0]   j_valid_q;
   logic [N_JOB-1:0]   j_over_q;             // decoded; stays until all its data came
   logic [N_JOB-1:0]   j_none_q;             // the QP is gone: nothing was read
@@ -108,7 +109,7 @@ module wqe_fetch_engine #(
     end
   end
 
-  // ---------------------------------------------------------------- a job in: context, read requests
+  // -------------------------------------------------------------- a job in: context, read requests
   logic          i_busy_q, i_have_q, i_first_q;
   logic [JW-1:0] i_job_q;
   logic [63:0]   i_base_q;
@@ -176,8 +177,9 @@ module wqe_fetch_engine #(
     if (rst_i) i_busy_q <= 1'b0;
   end
 
-  // ------------------------------------------------------------------------------------ data arrives
-  // Unit u of a slot is in lane u mod LANES of a beat (dma_rd_rsp_t). Block k is in bank k mod 2, row k / 2.
+  // ---------------------------------------------------------------------------------- data arrives
+  // Unit u of a slot is in lane u mod LANES of a beat (dma_rd_rsp_t). Block k is in bank k mod 2,
+  // row k / 2.
   logic                 mine, a_data;
   logic [JW-1:0]        a_job;
   logic [10:0]          a_bytes;
@@ -230,7 +232,7 @@ module wqe_fetch_engine #(
     end
   end
 
-  // --------------------------------------------------------------- stage 0: which WQE is decoded next
+  // ------------------------------------------------------------ stage 0: which WQE is decoded next
   logic [N_JOB-1:0]  cand, unused_gnt;
   logic              cand_any, s0_go, s0_take;
   logic              r_valid_q, r_go;       // stage 1 is full, moves on
@@ -271,7 +273,8 @@ module wqe_fetch_engine #(
   assign meta = blk[0] ? meta_odd : meta_even;
   assign {m_blocks, m_link, m_bad, m_len} = meta;
   assign two = here1 && m_blocks > 7'd1;
-  assign upto = {11'd0, at} + {9'd0, m_blocks};     // first block after it, counted from the job's first
+  // first block after it, counted from the job's first
+  assign upto = {11'd0, at} + {9'd0, m_blocks};
   // The rest of it is not in this job, or not yet posted: the next job has it.
   assign cut = two && (at + 5'd1 == j_blocks_q[sel] || upto > j_avail_q[sel]);
   assign broken = !here1 || (two && !cut && !here2);  // it did not come
@@ -280,7 +283,7 @@ module wqe_fetch_engine #(
   assign s0_go = cand_any && (!r_valid_q || r_go);
   assign s0_take = s0_go && (emit || cut || j_none_q[sel]);
 
-  // ------------------------------------------------------------------------------- stage 1: the WQE
+  // ------------------------------------------------------------------------------ stage 1: the WQE
   logic         r_emit_q, r_first_q, r_last_q, r_odd_q, r_two_q, r_link_q, r_bad_q;
   logic [7:0]   r_status_q;
   logic [23:0]  r_qpn_q;
@@ -344,8 +347,9 @@ module wqe_fetch_engine #(
       r_two_q <= two && !broken;
       r_link_q <= m_link && !broken;
       r_bad_q <= broken || m_bad;
-      r_status_q <= broken ? j_status_q[sel]
-                  : m_len ? rnic_desc_pkg::CQE_STATUS_LOC_LEN_ERR : rnic_desc_pkg::CQE_STATUS_LOC_QP_OP_ERR;
+      r_status_q <= rnic_desc_pkg::CQE_STATUS_LOC_QP_OP_ERR;
+      if (m_len) r_status_q <= rnic_desc_pkg::CQE_STATUS_LOC_LEN_ERR;
+      if (broken) r_status_q <= j_status_q[sel];
       r_qpn_q <= j_qpn_q[sel];
       r_index_q <= j_index_q[sel] + {11'd0, at};
       r_blocks_q <= here1 ? m_blocks : 7'd1;
@@ -358,7 +362,7 @@ module wqe_fetch_engine #(
     if (rst_i) r_valid_q <= 1'b0;
   end
 
-  // --------------------------------------------------------------------------------------- memories
+  // -------------------------------------------------------------------------------------- memories
   logic [RW-1:0] rd_row_even, rd_row_odd;
   assign rd_row_odd = RW'({sel, blk[KW-1:1]});
   assign rd_row_even = RW'({sel, blk[0] ? blk2[KW-1:1] : blk[KW-1:1]});
@@ -401,7 +405,7 @@ module wqe_fetch_engine #(
     end
   end
 
-  // -------------------------------------------------------------------------------- jobs, written last
+  // ---------------------------------------------------------------------------- jobs, written last
   for (genvar j = 0; j < N_JOB; j++) begin : gen_state
     logic start, fed, step, ends;
     assign start = accept && new_job == JW'(j);
@@ -447,7 +451,7 @@ module wqe_fetch_engine #(
     `RNIC_ASSERT(never_too_much, !fed || (j_valid_q[j] && a_bytes <= j_left_q[j]))
   end
 
-  // ----------------------------------------------------------------------------- counters and trace
+  // ---------------------------------------------------------------------------- counters and trace
   logic handed;
   assign handed = wqe_valid && wqe_ready;
   assign smp_valid_o = wqe_valid;

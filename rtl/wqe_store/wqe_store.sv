@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Holds decoded WQEs until their QP has a turn: one pool of N_WQE entries, a list per QP in posting order.
-// One push or pop per cycle; BlueFlame goes first, pops next (they wait in a queue), fetched WQEs last. A walk gives its
-// first entry 2 cycles after hd_lk_valid, then one per cycle. The pool never overflows: sq_scheduler reserves room
-// before it asks for a fetch or sends a BlueFlame WQE (with
+// Holds decoded WQEs until their QP has a turn: one pool of N_WQE entries, a list per QP in posting
+// order.
+// One push or pop per cycle; BlueFlame goes first, pops next (they wait in a queue), fetched WQEs
+// last. A walk gives its first entry 2 cycles after hd_lk_valid, then one per cycle. The pool never
+// overflows: sq_scheduler reserves room before it asks for a fetch or sends a BlueFlame WQE (with
 // some slack for pops that wait here). Nothing is dropped but on flush.
 `include "rnic_assert.svh"
 
@@ -26,9 +27,10 @@ module wqe_store #(
     output logic                  flush_ready,
     input  logic [23:0]           flush_qpn,
 
-    // sq_engine. A lookup begins a walk over the entries that the list has then, oldest first; hd_last marks the last
-    // of them, hd_empty comes alone and says that there is none. hd_stop_i ends the walk at once. The next lookup is
-    // taken when the walk is over and all pops have been applied.
+    // sq_engine. A lookup begins a walk over the entries that the list has then, oldest first;
+    // hd_last marks the last of them, hd_empty comes alone and says that there is none. hd_stop_i
+    // ends the walk at once. The next lookup is taken when the walk is over and all pops have been
+    // applied.
     input  logic                  hd_lk_valid,
     output logic                  hd_lk_ready,
     input  logic [23:0]           hd_lk_qpn,
@@ -46,7 +48,7 @@ module wqe_store #(
   localparam int unsigned WQE_W = $bits(wqe);
   localparam int unsigned POPS = 32;
 
-  // ------------------------------------------------------------------------------- pops, in a queue
+  // ------------------------------------------------------------------------------ pops, in a queue
   logic        pq_in_ready, pq_valid, pq_ready;
   logic [23:0] pq_qpn;
   logic [5:0]  pq_level;

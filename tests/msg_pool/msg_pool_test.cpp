@@ -33,7 +33,9 @@ class World {
                  write_pin(top.msg_push, p.msg);
                }),
         orders(bench, "qpi", top.qpi_valid, top.qpi_ready, top.qpi),
-        nudges(bench, "nudge", top.nudge_valid, top.nudge_ready, [this] { return uint64_t{top.nudge_qpn}; }, nudge_stall),
+        nudges(
+            bench, "nudge", top.nudge_valid, top.nudge_ready,
+            [this] { return uint64_t{top.nudge_qpn}; }, nudge_stall),
         qps_(qps) {
     bench.on_sample([this] { sample(); });
     bench.on_drive([this] { drive(); });
@@ -42,8 +44,13 @@ class World {
   }
   Bits message(uint64_t kind = kMsgWrite) {
     const uint64_t n = ++serial_;
-    return kMsg.pack({{"kind", kind}, {"signaled", n & 1}, {"wqe_index", n & 0xFFFF}, {"first_psn", n * 7 & 0xFFFFFF},
-                      {"last_psn", n * 11 & 0xFFFFFF}, {"bytes", n}, {"status", n & 0xFF}});
+    return kMsg.pack({{"kind", kind},
+                      {"signaled", n & 1},
+                      {"wqe_index", n & 0xFFFF},
+                      {"first_psn", n * 7 & 0xFFFFFF},
+                      {"last_psn", n * 11 & 0xFFFFFF},
+                      {"bytes", n},
+                      {"status", n & 0xFF}});
   }
 
   Bench<Model> bench;
@@ -54,7 +61,7 @@ class World {
   std::map<uint64_t, std::deque<Bits>> lists;  // as accepted by the pool's port
   double look = 0.7, pop = 0.6;                // how busy the completer is
   uint64_t popped = 0, looked = 0, empties = 0;
-  std::optional<uint64_t> only;                // look at this QP only
+  std::optional<uint64_t> only;  // look at this QP only
   std::vector<uint64_t> pop_cycles;
 
  private:
@@ -103,7 +110,8 @@ class World {
       pop_cycles.push_back(bench.cycle());
     }
     // The next lookup waits for the answer of the one before it, and for the pop it may lead to.
-    top.hd_lk_valid = top.init_done_o && asked_.empty() && !top.pop_valid && !clearing_ && random_.chance(look);
+    top.hd_lk_valid =
+        top.init_done_o && asked_.empty() && !top.pop_valid && !clearing_ && random_.chance(look);
     if (top.hd_lk_valid) top.hd_lk_qpn = static_cast<uint32_t>(only ? *only : random_.below(qps_));
   }
   unsigned qps_;
@@ -126,7 +134,8 @@ TEST_CASE("msg_pool keeps a list per QP in order while it is filled and emptied"
   }
   w.look = 0.9;
   w.pop = 0.9;
-  w.bench.wait("all to be popped", [&] { return w.popped == 3000; }, 60000);
+  w.bench.wait(
+      "all to be popped", [&] { return w.popped == 3000; }, 60000);
   w.bench.tick(50);
   CHECK(w.nudges.size() == nudges);
   CHECK(w.empties > 0);
@@ -140,23 +149,27 @@ TEST_CASE("msg_pool says when it is full and takes again when there is room") {
   CHECK(w.pushes.taken() == 24);
   CHECK(w.top.msg_room_o == 0);
   w.pop = 1;
-  w.bench.wait("all to be popped", [&] { return w.popped == 60; }, 5000);
+  w.bench.wait(
+      "all to be popped", [&] { return w.popped == 60; }, 5000);
   CHECK(w.top.msg_room_o == 1);
 }
 
 TEST_CASE("msg_pool with one QP and few records") {
   World<Vmsg_pool_one> w(1);
   for (int i = 0; i < 200; ++i) w.pushes.push({0, w.message()});
-  w.bench.wait("all to be popped", [&] { return w.popped == 200; }, 5000);
+  w.bench.wait(
+      "all to be popped", [&] { return w.popped == 200; }, 5000);
 }
 
-TEST_CASE("msg_pool stops taking messages that nudge while nobody takes the nudges, and loses none") {
+TEST_CASE(
+    "msg_pool stops taking messages that nudge while nobody takes the nudges, and loses none") {
   World<Vmsg_pool> w(5, Stall::always());
   for (int i = 0; i < 16; ++i) w.pushes.push({static_cast<uint64_t>(i % 5), w.message(kMsgFailed)});
   w.bench.tick(200);
   CHECK(w.pushes.taken() == 8);
   w.nudges.set_stall(Stall::none());
-  w.bench.wait("all to be popped", [&] { return w.popped == 16; }, 5000);
+  w.bench.wait(
+      "all to be popped", [&] { return w.popped == 16; }, 5000);
   w.bench.tick(20);
   CHECK(w.nudges.size() == 16);
 }
@@ -175,7 +188,8 @@ TEST_CASE("msg_pool forgets the messages of a QP on CLEAR only, and gets its rec
     w.bench.tick(r.below(30));
     w.orders.push(order(1 + r.below(4), q));  // changes nothing
     w.orders.wait_idle();
-    w.bench.wait("the pushes of the QP", [&] { return w.pushes.pending() == 0; }, 2000);
+    w.bench.wait(
+        "the pushes of the QP", [&] { return w.pushes.pending() == 0; }, 2000);
     w.bench.tick(8);
     w.orders.push(order(kClear, q));
     push_others(q, r.below(4));  // sq_engine sends nothing for a QP that is cleared
@@ -186,14 +200,15 @@ TEST_CASE("msg_pool forgets the messages of a QP on CLEAR only, and gets its rec
   }
   w.pop = 1;
   w.look = 1;
-  w.bench.wait("the rest to be popped",
-               [&] {
-                 for (auto& [q, list] : w.lists) {
-                   if (!list.empty()) return false;
-                 }
-                 return w.pushes.pending() == 0;
-               },
-               5000);
+  w.bench.wait(
+      "the rest to be popped",
+      [&] {
+        for (auto& [q, list] : w.lists) {
+          if (!list.empty()) return false;
+        }
+        return w.pushes.pending() == 0;
+      },
+      5000);
   w.pop = 0;
   for (int i = 0; i < 24; ++i) w.pushes.push({2, w.message()});
   w.pushes.wait_idle(500);
@@ -210,8 +225,10 @@ TEST_CASE("msg_pool pops a message every third cycle when the completer does not
   w.only = 3;
   w.look = 1;
   w.pop = 1;
-  w.bench.wait("all to be popped", [&] { return w.popped == 24; }, 500);
+  w.bench.wait(
+      "all to be popped", [&] { return w.popped == 24; }, 500);
   const double per = static_cast<double>(w.pop_cycles[23] - w.pop_cycles[3]) / 20;
-  WARN("lookup, answer, pop: " << per << " cycles a message (this model of the completer needs one more than the RTL)");
+  WARN("lookup, answer, pop: "
+       << per << " cycles a message (this model of the completer needs one more than the RTL)");
   CHECK(per <= 4.0);
 }

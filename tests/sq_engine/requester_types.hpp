@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of the transmit side share: the packed structs of rnic_pkg by field name, work-queue elements written
-// byte by byte (regs/rnic.yaml, descriptor wqe), and the packets a message must become (facts: roce.md section 1).
+// What the tests of the transmit side share: the packed structs of rnic_pkg by field name,
+// work-queue elements written byte by byte (regs/rnic.yaml, descriptor wqe), and the packets a
+// message must become (facts: roce.md section 1).
 //
 //   Wqe wqe = Wqe::write(0x1000, 0x77, {{0x11, 4096, 0x2000}});
 //   auto blocks = wqe.blocks(index);                          // 64-byte blocks as in the ring
@@ -24,7 +25,8 @@
 
 namespace rnic::test {
 
-// A packed struct of rnic_pkg, its fields placed as the package itself lists them (others may add fields).
+// A packed struct of rnic_pkg, its fields placed as the package itself lists them (others may add
+// fields).
 class PkgStruct {
  public:
   explicit PkgStruct(const std::string& name) {
@@ -75,9 +77,9 @@ class PkgStruct {
   size_t width_ = 0;
 };
 
-inline const PkgStruct kConn("qp_conn_t"), kSend("qp_send_t"), kOrder("qp_init_t"), kFail("qp_fail_t"),
-    kEntry("wqe_entry_t"), kMsg("msg_t"), kTxPkt("tx_pkt_t"), kRdReq("dma_rd_req_t"), kRdRsp("dma_rd_rsp_t"),
-    kMrReq("mr_req_t"), kMrRsp("mr_rsp_t");
+inline const PkgStruct kConn("qp_conn_t"), kSend("qp_send_t"), kOrder("qp_init_t"),
+    kFail("qp_fail_t"), kEntry("wqe_entry_t"), kMsg("msg_t"), kTxPkt("tx_pkt_t"),
+    kRdReq("dma_rd_req_t"), kRdRsp("dma_rd_rsp_t"), kMrReq("mr_req_t"), kMrRsp("mr_rsp_t");
 
 enum QpState : uint64_t { kReset = 0, kInit = 1, kRtr = 2, kRts = 3, kSqd = 4, kSqe = 5, kErr = 6 };
 enum Order : uint64_t { kClear = 0, kOrderRtr = 1, kOrderRts = 2, kOrderErr = 3, kOrderKick = 4 };
@@ -144,7 +146,8 @@ struct Wqe {
     };
     put(0, next, 8);
     out[8] = opcode;
-    out[9] = static_cast<uint8_t>(signaled | solicited << 1 | inlined << 3 | long_form << 4 | sampled << 5);
+    out[9] = static_cast<uint8_t>(signaled | solicited << 1 | inlined << 3 | long_form << 4 |
+                                  sampled << 5);
     out[10] = static_cast<uint8_t>(inline_len);
     out[11] = static_cast<uint8_t>((inline_len >> 8 & 0xF) | seg_cnt << 4);
     put(12, index, 2);
@@ -164,9 +167,12 @@ struct Wqe {
   }
   // The entry that wqe_fetch_engine makes of it.
   Bits entry(uint64_t qpn, uint16_t index) const {
-    Bits bits = kEntry.pack({{"qpn", qpn}, {"index", index}, {"blocks", block_count()},
+    Bits bits = kEntry.pack({{"qpn", qpn},
+                             {"index", index},
+                             {"blocks", block_count()},
                              {"next_index", static_cast<uint16_t>(index + block_count())},
-                             {"sampled", sampled}, {"has2", block_count() > 1}});
+                             {"sampled", sampled},
+                             {"has2", block_count() > 1}});
     auto bytes = image(index);
     bytes.resize(128, 0);
     kEntry.set_bits(bits, "wqe", Bits::from_bytes(bytes));
@@ -184,7 +190,8 @@ struct Packet {
   bool operator==(const Packet&) const = default;
 };
 
-inline std::vector<Packet> segment(uint64_t length, uint32_t mtu, uint32_t psn, bool imm, unsigned ack_every) {
+inline std::vector<Packet> segment(uint64_t length, uint32_t mtu, uint32_t psn, bool imm,
+                                   unsigned ack_every) {
   std::vector<Packet> out;
   const uint64_t count = length == 0 ? 1 : (length + mtu - 1) / mtu;
   unsigned since = 0;
@@ -195,10 +202,14 @@ inline std::vector<Packet> segment(uint64_t length, uint32_t mtu, uint32_t psn, 
     p.offset = i * mtu;
     p.len = static_cast<uint32_t>(std::min<uint64_t>(mtu, length - p.offset));
     p.psn = (psn + static_cast<uint32_t>(i)) & 0xFFFFFF;
-    if (p.first && p.last) p.opcode = imm ? 0x0B : 0x0A;
-    else if (p.first) p.opcode = 0x06;
-    else if (p.last) p.opcode = imm ? 0x09 : 0x08;
-    else p.opcode = 0x07;
+    if (p.first && p.last)
+      p.opcode = imm ? 0x0B : 0x0A;
+    else if (p.first)
+      p.opcode = 0x06;
+    else if (p.last)
+      p.opcode = imm ? 0x09 : 0x08;
+    else
+      p.opcode = 0x07;
     ++since;
     p.ack_req = p.last || (ack_every != 0 && since >= ack_every);
     if (p.ack_req) since = 0;
@@ -213,7 +224,8 @@ struct Piece {
   uint32_t len = 0;
   bool operator==(const Piece&) const = default;
 };
-inline std::vector<Piece> pieces(const std::vector<Piece>& memory, uint64_t offset, uint64_t length) {
+inline std::vector<Piece> pieces(const std::vector<Piece>& memory, uint64_t offset,
+                                 uint64_t length) {
   std::vector<Piece> out;
   for (const auto& m : memory) {
     if (offset >= m.len) {

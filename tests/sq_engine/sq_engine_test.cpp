@@ -48,12 +48,13 @@ class World {
   explicit World(Stall stall = {}, unsigned slots = 64)
       : top(bench.top()),
         turns(bench, "turn", top.turn_valid, top.turn_ready, top.turn_qpn),
-        dones(bench, "turn_done", top.turn_done_valid, top.turn_done_ready,
-              [this] {
-                return TurnDone{top.turn_done_qpn, top.turn_done_more != 0, top.turn_done_blocked,
-                                top.turn_done_popped};
-              },
-              stall),
+        dones(
+            bench, "turn_done", top.turn_done_valid, top.turn_done_ready,
+            [this] {
+              return TurnDone{top.turn_done_qpn, top.turn_done_more != 0, top.turn_done_blocked,
+                              top.turn_done_popped};
+            },
+            stall),
         orders(bench, "qpi", top.qpi_valid, top.qpi_ready, top.qpi),
         fails(bench, "fail", top.fail_valid, top.fail_ready, [this] { return read_pin(top.fail); }),
         lerrs(bench, "lerr", top.lerr_valid, top.lerr_ready,
@@ -77,18 +78,30 @@ class World {
     bench.reset();
   }
 
-  void qp(uint64_t qpn, unsigned mtu_code, uint32_t psn, QpState state = kRts, unsigned log_sq = 6) {
-    conn[qpn] = kConn.pack({{"exists", 1}, {"has_path", 1}, {"state", state}, {"mtu", mtu_code}, {"pd", 5}, {"dest_qpn", qpn ^ 0xABC},
-                            {"pkey", 0xFFFF}, {"path", qpn + 3}, {"log_sq", log_sq}, {"sq_base", 0x7000'0000 + (qpn << 20)}});
+  void qp(uint64_t qpn, unsigned mtu_code, uint32_t psn, QpState state = kRts,
+          unsigned log_sq = 6) {
+    conn[qpn] = kConn.pack({{"exists", 1},
+                            {"has_path", 1},
+                            {"state", state},
+                            {"mtu", mtu_code},
+                            {"pd", 5},
+                            {"dest_qpn", qpn ^ 0xABC},
+                            {"pkey", 0xFFFF},
+                            {"path", qpn + 3},
+                            {"log_sq", log_sq},
+                            {"sq_base", 0x7000'0000 + (qpn << 20)}});
     send[qpn] = kSend.pack({{"next_psn", psn}});
   }
-  void post(uint64_t qpn, const Wqe& wqe, uint16_t index) { lists[qpn].push_back(wqe.entry(qpn, index)); }
+  void post(uint64_t qpn, const Wqe& wqe, uint16_t index) {
+    lists[qpn].push_back(wqe.entry(qpn, index));
+  }
   void turn(uint64_t qpn) {
     REQUIRE(in_turn.insert({qpn, true}).second);
     turns.push(qpn);
   }
   void reset() {
-    for (CData* pin : {&top.sq_ctx_valid, &top.snd_ctx_valid, &top.mrs_valid, &top.hd_valid}) *pin = 0;
+    for (CData* pin : {&top.sq_ctx_valid, &top.snd_ctx_valid, &top.mrs_valid, &top.hd_valid})
+      *pin = 0;
     bench.reset();
     lists.clear();
     in_turn.clear();
@@ -106,15 +119,16 @@ class World {
   }
   bool pending(uint64_t qpn) { return !lists[qpn].empty(); }
   void drain(uint64_t limit = 100000) {
-    bench.wait("all lists to be empty",
-               [this] {
-                 if (!in_turn.empty() || !awaited.empty()) return false;
-                 for (auto& [qpn, list] : lists) {
-                   if (!list.empty()) return false;
-                 }
-                 return true;
-               },
-               limit);
+    bench.wait(
+        "all lists to be empty",
+        [this] {
+          if (!in_turn.empty() || !awaited.empty()) return false;
+          for (auto& [qpn, list] : lists) {
+            if (!list.empty()) return false;
+          }
+          return true;
+        },
+        limit);
     bench.tick(20);
   }
 
@@ -141,8 +155,9 @@ class World {
   void sample() {
     if (bench.in_reset()) return;
     // context lookups
-    auto lookup = [&](bool valid, bool ready, uint64_t qpn, std::deque<std::pair<uint64_t, Bits>>& out,
-                      std::map<uint64_t, Bits>& from, size_t width) {
+    auto lookup = [&](bool valid, bool ready, uint64_t qpn,
+                      std::deque<std::pair<uint64_t, Bits>>& out, std::map<uint64_t, Bits>& from,
+                      size_t width) {
       if (!valid || !ready) return;
       uint64_t due = bench.cycle() + (lk_late == 0 ? 0 : random_.below(lk_late));
       if (!out.empty()) due = std::max(due, out.back().first + 1);
@@ -180,10 +195,12 @@ class World {
       CHECK(kMrReq.get(q, "pd") == 5);
       const uint64_t key = kMrReq.get(q, "key");
       mrs_due_.emplace_back(bench.cycle() + 1 + (lk_late ? random_.below(lk_late) : 0),
-                            kMrRsp.pack({{"ok", key != kBadKey}, {"refused", key == kRefusedKey},
+                            kMrRsp.pack({{"ok", key != kBadKey},
+                                         {"refused", key == kRefusedKey},
                                          {"iova", kMrReq.get(q, "va") + kIovaOf}}));
     }
-    // packets: slots are taken in the order in which the packets are offered, their payload may overtake them
+    // packets: slots are taken in the order in which the packets are offered, their payload may
+    // overtake them
     if (top.slot_valid && top.slot_ready) {
       REQUIRE(awaited.count(top.slot_id) == 0);
       SentPacket p;
@@ -266,7 +283,8 @@ class World {
         write_pin(top.hd, walk_[walk_at_]);
       }
     }
-    if (walking_ && !beat_ && walk_step_ == 2 && (walk_.empty() ? empty_given_ : walk_at_ >= walk_.size())) {
+    if (walking_ && !beat_ && walk_step_ == 2 &&
+        (walk_.empty() ? empty_given_ : walk_at_ >= walk_.size())) {
       walking_ = false;
     }
     top.hd_valid = beat_;
@@ -299,8 +317,8 @@ struct Expected {
   Wqe wqe;
   uint16_t index = 0;
 };
-void check_qp(World& w, uint64_t qpn, const std::vector<Expected>& messages, uint32_t mtu, uint32_t psn,
-              unsigned ack_every = 16, unsigned log_sq = 6) {
+void check_qp(World& w, uint64_t qpn, const std::vector<Expected>& messages, uint32_t mtu,
+              uint32_t psn, unsigned ack_every = 16, unsigned log_sq = 6) {
   std::vector<const SentPacket*> sent;
   for (const auto& p : w.sent) {
     if (kTxPkt.get(p.pkt, "qpn") == qpn) sent.push_back(&p);
@@ -329,7 +347,8 @@ void check_qp(World& w, uint64_t qpn, const std::vector<Expected>& messages, uin
       const uint64_t ring = 64ull << log_sq;
       const uint64_t base = 0x7000'0000 + (qpn << 20);
       const uint64_t pos = (index * 64ull + 32) % ring;
-      memory.push_back({base + pos, static_cast<uint32_t>(std::min<uint64_t>(ring - pos, wqe.inline_len))});
+      memory.push_back(
+          {base + pos, static_cast<uint32_t>(std::min<uint64_t>(ring - pos, wqe.inline_len))});
       if (memory[0].len < wqe.inline_len) memory.push_back({base, wqe.inline_len - memory[0].len});
     } else {
       for (const auto& s : wqe.segments) memory.push_back({s.va + kIovaOf, s.len});
@@ -377,7 +396,8 @@ Wqe random_wqe(Rng& r, uint64_t length, size_t segs) {
   uint64_t left = length;
   for (size_t i = 0; i < segs; ++i) {
     uint64_t n = i + 1 == segs ? left : (r.chance(0.3) ? 0 : r.between(0, left));
-    list.push_back({static_cast<uint32_t>(r.between(0x1000, 0xFFFFFF)), static_cast<uint32_t>(n), r.bits(40)});
+    list.push_back(
+        {static_cast<uint32_t>(r.between(0x1000, 0xFFFFFF)), static_cast<uint32_t>(n), r.bits(40)});
     left -= n;
   }
   Wqe wqe = Wqe::write(r.bits(48), r.u32(), list);
@@ -428,7 +448,8 @@ TEST_CASE("sq_engine gathers up to six segments, empty ones too, under stalls of
     uint16_t index = 10;
     for (int i = 0; i < 25; ++i) {
       const uint64_t mtu = 256u << qpn;
-      Wqe wqe = random_wqe(r, r.chance(0.2) ? mtu * r.between(0, 3) : r.between(0, 4 * mtu), r.between(1, 6));
+      Wqe wqe = random_wqe(r, r.chance(0.2) ? mtu * r.between(0, 3) : r.between(0, 4 * mtu),
+                           r.between(1, 6));
       if (r.chance(0.2)) wqe = Wqe::write_inline(r.bits(40), r.u32(), r.bytes(r.between(0, 96)));
       messages[qpn].push_back({wqe, index});
       w.post(qpn, wqe, index);
@@ -440,7 +461,8 @@ TEST_CASE("sq_engine gathers up to six segments, empty ones too, under stalls of
   for (uint64_t qpn = 0; qpn < 5; ++qpn) check_qp(w, qpn, messages[qpn], 256u << qpn, psn);
 }
 
-TEST_CASE("sq_engine sends inline data of every length, long ones read from the ring over its end") {
+TEST_CASE(
+    "sq_engine sends inline data of every length, long ones read from the ring over its end") {
   World w;
   auto r = rng("inline");
   w.qp(2, 2, 7);
@@ -486,7 +508,13 @@ TEST_CASE("sq_engine bounds a turn and says whether more is to be sent") {
   for (uint16_t i = 0; i < 2; ++i) w.post(1, Wqe::write(0, 1, {{1, 10000, 0}}), i);
   for (uint16_t i = 0; i < 20; ++i) w.post(2, Wqe::write_inline(0, 1, {1, 2, 3}), i);
   const std::vector<std::pair<int, std::vector<TurnDone>>> plan = {
-      {1, {{1, true, 0, 0}, {1, true, 0, 0}, {1, true, 0, 1}, {1, true, 0, 0}, {1, false, 0, 1}, {1, false, 0, 0}}},
+      {1,
+       {{1, true, 0, 0},
+        {1, true, 0, 0},
+        {1, true, 0, 1},
+        {1, true, 0, 0},
+        {1, false, 0, 1},
+        {1, false, 0, 0}}},
       {2, {{2, true, 0, 8}, {2, true, 0, 8}, {2, false, 0, 4}, {2, false, 0, 0}}}};
   for (const auto& [qpn, dones] : plan) {
     for (const auto& want : dones) {
@@ -521,7 +549,8 @@ TEST_CASE("sq_engine ends the turn of a QP for which msg_pool has no room, and g
   check_qp(w, 1, messages, 256, 0);
 }
 
-TEST_CASE("sq_engine fails bad work-queue elements with the right status and flushes what follows") {
+TEST_CASE(
+    "sq_engine fails bad work-queue elements with the right status and flushes what follows") {
   struct Bad {
     const char* what;
     Wqe wqe;
@@ -534,12 +563,16 @@ TEST_CASE("sq_engine fails bad work-queue elements with the right status and flu
   };
   const Wqe good = Wqe::write(0x100, 1, {{1, 1000, 0x100}});
   for (int op : {0x01, 0x0A, 0x0B, 0x10, 0x11, 0x12, 0x19, 0x1B, 0x77}) {
-    all.push_back({"opcode", with(good, [&](Wqe& w) { w.opcode = static_cast<uint8_t>(op); }), kLocQpOp});
+    all.push_back(
+        {"opcode", with(good, [&](Wqe& w) { w.opcode = static_cast<uint8_t>(op); }), kLocQpOp});
   }
   all.push_back({"too long", Wqe::write(0, 1, {{1, 0x80000000u, 0}, {1, 1, 0}}), kLocLen});
-  all.push_back({"far too long", Wqe::write(0, 1, {{1, 0xFFFFFFFFu, 0}, {1, 0xFFFFFFFFu, 0}, {1, 0xFFFFFFFFu, 0}}), kLocLen});
+  all.push_back({"far too long",
+                 Wqe::write(0, 1, {{1, 0xFFFFFFFFu, 0}, {1, 0xFFFFFFFFu, 0}, {1, 0xFFFFFFFFu, 0}}),
+                 kLocLen});
   all.push_back({"bad key", Wqe::write(0, 1, {{kBadKey, 10, 0}}), kLocProt});
-  all.push_back({"second key bad", Wqe::write(0, 1, {{1, 10, 0}, {kBadKey, 10, 0}, {1, 10, 0}}), kLocProt});
+  all.push_back(
+      {"second key bad", Wqe::write(0, 1, {{1, 10, 0}, {kBadKey, 10, 0}, {1, 10, 0}}), kLocProt});
   all.push_back({"GPU refused", Wqe::write(0, 1, {{1, 10, 0}, {kRefusedKey, 10, 0}}), kLocProt});
   for (const auto& bad : all) {
     INFO(bad.what << " opcode " << int{bad.wqe.opcode});
@@ -561,10 +594,14 @@ TEST_CASE("sq_engine fails bad work-queue elements with the right status and flu
     w.drain();
     std::vector<std::array<uint64_t, 3>> got;
     for (auto& [q, m] : w.msgs) {
-      if (q == 3) got.push_back({kMsg.get(m, "kind"), kMsg.get(m, "wqe_index"), kMsg.get(m, "status")});
+      if (q == 3)
+        got.push_back({kMsg.get(m, "kind"), kMsg.get(m, "wqe_index"), kMsg.get(m, "status")});
     }
-    const std::vector<std::array<uint64_t, 3>> want = {{kMsgWrite, 0, 0}, {kMsgLocal, 1, 0}, {kMsgFailed, 2, bad.status},
-                                                       {kMsgFailed, 4, kFlush}, {kMsgFailed, 5, kFlush}};
+    const std::vector<std::array<uint64_t, 3>> want = {{kMsgWrite, 0, 0},
+                                                       {kMsgLocal, 1, 0},
+                                                       {kMsgFailed, 2, bad.status},
+                                                       {kMsgFailed, 4, kFlush},
+                                                       {kMsgFailed, 5, kFlush}};
     CHECK(got == want);
     REQUIRE(w.fails.size() == 1);
     CHECK(kFail.get(w.fails[0], "qpn") == 3);
@@ -700,7 +737,8 @@ TEST_CASE("sq_engine goes on while nobody takes its fail requests, and fails eac
   w.bench.tick(300);
   w.post(20, Wqe::write_inline(0, 1, {1, 2}), 0);
   w.turn(20);
-  w.bench.wait("the good QP to send", [&] { return w.sent.size() == 1; }, 1000);
+  w.bench.wait(
+      "the good QP to send", [&] { return w.sent.size() == 1; }, 1000);
   w.fails.set_stall(Stall::none());
   w.drain();
   CHECK(w.fails.size() == 12);
@@ -737,14 +775,16 @@ TEST_CASE("sq_engine keeps its throughput and latency") {
     REQUIRE(w.sent.size() == 50);
     const double per = static_cast<double>(w.sent[49].cycle - w.sent[9].cycle) / 40;
     WARN("8 B inline, one message a turn: " << per << " cycles a message, first packet "
-                                            << w.sent[0].cycle - w.turns.cycles()[0] << " cycles after its turn");
+                                            << w.sent[0].cycle - w.turns.cycles()[0]
+                                            << " cycles after its turn");
     CHECK(per <= 3.0);
     CHECK(w.sent[0].cycle - w.turns.cycles()[0] <= 4);
   }
   {
     World w;  // one QP, many messages
     w.qp(1, 5, 0);
-    for (uint16_t i = 0; i < 80; ++i) w.post(1, Wqe::write_inline(0, 1, {1, 2, 3, 4, 5, 6, 7, 8}), i);
+    for (uint16_t i = 0; i < 80; ++i)
+      w.post(1, Wqe::write_inline(0, 1, {1, 2, 3, 4, 5, 6, 7, 8}), i);
     w.turn(1);
     w.drain();
     const double per = static_cast<double>(w.sent[79].cycle - w.sent[15].cycle) / 64;
@@ -777,7 +817,8 @@ TEST_CASE("sq_engine keeps its throughput and latency") {
     w.post(1, Wqe::write(0, 1, {{1, 64, 0}}), 0);
     w.turn(1);
     w.drain();
-    WARN("64 B from memory: first packet " << w.sent[0].cycle - w.turns.cycles()[0] << " cycles after its turn");
+    WARN("64 B from memory: first packet " << w.sent[0].cycle - w.turns.cycles()[0]
+                                           << " cycles after its turn");
     CHECK(w.sent[0].cycle - w.turns.cycles()[0] <= 5);
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sending side up to the TX buffer, wired as rnic_top does, with the real contexts: for tests only.
+// The sending side up to the TX buffer, wired as rnic_top does, with the real contexts: for tests
+// only.
 module requester_bench #(
     parameter int unsigned DATA_W = 512,
     parameter int unsigned N_QP = 64,
@@ -92,9 +93,11 @@ module requester_bench #(
   assign init_done_o = &done;
 
   logic sch_lk_valid, sch_lk_ready, sch_ctx_valid, wf_lk_valid, wf_lk_ready, wf_ctx_valid;
-  logic sq_lk_valid, sq_lk_ready, sq_ctx_valid, snd_lk_valid, snd_lk_ready, snd_ctx_valid, snd_wr_valid;
+  logic sq_lk_valid, sq_lk_ready, sq_ctx_valid, snd_lk_valid, snd_lk_ready, snd_ctx_valid,
+      snd_wr_valid;
   logic [23:0] sch_lk_qpn, wf_lk_qpn, sq_lk_qpn, snd_lk_qpn, snd_wr_qpn;
-  rnic_pkg::qp_conn_t sch_ctx, wf_ctx, sq_ctx, unused_c0, unused_c1, unused_c2, unused_c3, unused_c4;
+  rnic_pkg::qp_conn_t sch_ctx, wf_ctx, sq_ctx, unused_c0, unused_c1, unused_c2, unused_c3,
+      unused_c4;
   rnic_pkg::qp_send_t snd_ctx, snd_wr, unused_s0, unused_s1;
   rnic_pkg::qp_ack_t  unused_a0, unused_a1, no_ack;
   rnic_pkg::qp_recv_t unused_r0, unused_r1, no_recv;
@@ -104,24 +107,35 @@ module requester_bench #(
 
   qp_context_mgr #(.N_QP(N_QP)) u_ctx (
       .clk_i, .rst_i, .init_done_o(done[0]), .cw_valid, .cw_qpn, .cw,
-      .db_lk_valid(1'b0), .db_lk_ready(nc[0]), .db_lk_qpn('0), .db_ctx_valid(nc[1]), .db_ctx(unused_c0),
+      .db_lk_valid(1'b0), .db_lk_ready(nc[0]), .db_lk_qpn('0), .db_ctx_valid(nc[1]),
+      .db_ctx(unused_c0),
       .sch_lk_valid, .sch_lk_ready, .sch_lk_qpn, .sch_ctx_valid, .sch_ctx,
       .wf_lk_valid, .wf_lk_ready, .wf_lk_qpn, .wf_ctx_valid, .wf_ctx,
       .sq_lk_valid, .sq_lk_ready, .sq_lk_qpn, .sq_ctx_valid, .sq_ctx,
-      .rs_lk_valid(1'b0), .rs_lk_ready(nc[2]), .rs_lk_qpn('0), .rs_ctx_valid(nc[3]), .rs_ctx(unused_c1),
-      .re_lk_valid(1'b0), .re_lk_ready(nc[4]), .re_lk_qpn('0), .re_ctx_valid(nc[5]), .re_ctx(unused_c2),
-      .cp_lk_valid(1'b0), .cp_lk_ready(nc[6]), .cp_lk_qpn('0), .cp_ctx_valid(nc[7]), .cp_ctx(unused_c3),
-      .snd_wr_valid, .snd_wr_qpn, .snd_wr, .snd_lk_valid, .snd_lk_ready, .snd_lk_qpn, .snd_ctx_valid, .snd_ctx,
+      .rs_lk_valid(1'b0), .rs_lk_ready(nc[2]), .rs_lk_qpn('0), .rs_ctx_valid(nc[3]),
+      .rs_ctx(unused_c1),
+      .re_lk_valid(1'b0), .re_lk_ready(nc[4]), .re_lk_qpn('0), .re_ctx_valid(nc[5]),
+      .re_ctx(unused_c2),
+      .cp_lk_valid(1'b0), .cp_lk_ready(nc[6]), .cp_lk_qpn('0), .cp_ctx_valid(nc[7]),
+      .cp_ctx(unused_c3),
+      .snd_wr_valid, .snd_wr_qpn, .snd_wr, .snd_lk_valid, .snd_lk_ready, .snd_lk_qpn,
+      .snd_ctx_valid, .snd_ctx,
       .ack_wr_valid(1'b0), .ack_wr_qpn('0), .ack_wr(no_ack),
-      .ack_lk_valid(1'b0), .ack_lk_ready(nc[8]), .ack_lk_qpn('0), .ack_ctx_valid(nc[9]), .ack_ctx(unused_a0),
+      .ack_lk_valid(1'b0), .ack_lk_ready(nc[8]), .ack_lk_qpn('0), .ack_ctx_valid(nc[9]),
+      .ack_ctx(unused_a0),
       .rcv_wr_valid(1'b0), .rcv_wr_qpn('0), .rcv_wr(no_recv),
-      .rcv_lk_valid(1'b0), .rcv_lk_ready(nc[10]), .rcv_lk_qpn('0), .rcv_ctx_valid(nc[11]), .rcv_ctx(unused_r0),
-      .cps_lk_valid(1'b0), .cps_lk_ready(nc[12]), .cps_lk_qpn('0), .cps_ctx_valid(nc[13]), .cps_ctx(unused_s0),
-      .q_lk_valid(1'b0), .q_lk_ready(nc[14]), .q_lk_qpn('0), .q_ctx_valid(nc[15]), .q_conn(unused_c4),
+      .rcv_lk_valid(1'b0), .rcv_lk_ready(nc[10]), .rcv_lk_qpn('0), .rcv_ctx_valid(nc[11]),
+      .rcv_ctx(unused_r0),
+      .cps_lk_valid(1'b0), .cps_lk_ready(nc[12]), .cps_lk_qpn('0), .cps_ctx_valid(nc[13]),
+      .cps_ctx(unused_s0),
+      .q_lk_valid(1'b0), .q_lk_ready(nc[14]), .q_lk_qpn('0), .q_ctx_valid(nc[15]),
+      .q_conn(unused_c4),
       .q_snd(unused_s1), .q_ack(unused_a1), .q_rcv(unused_r1));
 
-  logic wqe_req_valid, wqe_req_ready, fetch_done_valid, fetch_done_ready, fetch_done_last, bfw_valid;
-  logic flush_valid, flush_ready, turn_valid, turn_ready, turn_done_valid, turn_done_ready, turn_done_more;
+  logic wqe_req_valid, wqe_req_ready, fetch_done_valid, fetch_done_ready, fetch_done_last,
+      bfw_valid;
+  logic flush_valid, flush_ready, turn_valid, turn_ready, turn_done_valid, turn_done_ready,
+      turn_done_more;
   logic [23:0] wqe_req_qpn, fetch_done_qpn, flush_qpn, turn_qpn, turn_done_qpn;
   logic [15:0] wqe_req_index, wqe_req_avail, fetch_done_next;
   logic [6:0]  wqe_req_blocks;
@@ -131,13 +145,16 @@ module requester_bench #(
   logic        msg_room, wqe_valid, wqe_ready;
   rnic_pkg::wqe_entry_t bfw, wqe, walk;
   sq_scheduler #(.N_QP(N_QP), .N_WQE(N_WQE), .QP_CAP(QP_CAP)) u_sched (
-      .clk_i, .rst_i, .init_done_o(done[1]), .db_valid, .db_ready, .db_qpn, .db_index, .bf_valid, .bf_ready, .bf,
+      .clk_i, .rst_i, .init_done_o(done[1]), .db_valid, .db_ready, .db_qpn, .db_index, .bf_valid,
+      .bf_ready, .bf,
       .sch_lk_valid, .sch_lk_ready, .sch_lk_qpn, .sch_ctx_valid, .sch_ctx,
       .qpi_valid(qpi_valid[0]), .qpi_ready(qpi_ready[0]), .qpi,
       .wqe_req_valid, .wqe_req_ready, .wqe_req_qpn, .wqe_req_index, .wqe_req_blocks, .wqe_req_avail,
-      .fetch_done_valid, .fetch_done_ready, .fetch_done_qpn, .fetch_done_last, .fetch_done_next, .fetch_done_pushed,
+      .fetch_done_valid, .fetch_done_ready, .fetch_done_qpn, .fetch_done_last, .fetch_done_next,
+      .fetch_done_pushed,
       .bfw_valid, .bfw, .flush_valid, .flush_ready, .flush_qpn, .turn_valid, .turn_ready, .turn_qpn,
-      .turn_done_valid, .turn_done_ready, .turn_done_qpn, .turn_done_more, .turn_done_blocked, .turn_done_popped,
+      .turn_done_valid, .turn_done_ready, .turn_done_qpn, .turn_done_more, .turn_done_blocked,
+      .turn_done_popped,
       .kick_valid, .kick_ready, .kick_qpn, .msg_room_i(msg_room),
       .qry_lk_valid, .qry_lk_ready, .qry_lk_qpn, .qry_valid, .qry_prod, .qry_fetch,
       .smp_valid_o(nc[16]), .smp_qpn_o(), .smp_hit_i(1'b0),
@@ -145,13 +162,17 @@ module requester_bench #(
       .trc_valid_o(nc[17]), .trc_o(), .trc_sampled_o(nc[18]));
 
   wqe_fetch_engine #(.DATA_W(DATA_W)) u_fetch (
-      .clk_i, .rst_i, .wqe_req_valid, .wqe_req_ready, .wqe_req_qpn, .wqe_req_index, .wqe_req_blocks, .wqe_req_avail,
+      .clk_i, .rst_i, .wqe_req_valid, .wqe_req_ready, .wqe_req_qpn, .wqe_req_index,
+      .wqe_req_blocks, .wqe_req_avail,
       .wf_lk_valid, .wf_lk_ready, .wf_lk_qpn, .wf_ctx_valid, .wf_ctx,
-      .rdreq_valid(rd0_valid), .rdreq_ready(rd0_ready), .rdreq(rd0), .rdrsp_valid, .rdrsp, .rdrsp_data,
+      .rdreq_valid(rd0_valid), .rdreq_ready(rd0_ready), .rdreq(rd0), .rdrsp_valid, .rdrsp,
+      .rdrsp_data,
       .wqe_valid, .wqe_ready, .wqe,
-      .fetch_done_valid, .fetch_done_ready, .fetch_done_qpn, .fetch_done_last, .fetch_done_next, .fetch_done_pushed,
+      .fetch_done_valid, .fetch_done_ready, .fetch_done_qpn, .fetch_done_last, .fetch_done_next,
+      .fetch_done_pushed,
       .smp_valid_o(nc[19]), .smp_take_o(nc[20]), .smp_qpn_o(), .smp_hit_i(1'b0),
-      .cnt_wqe_fetched_o, .cnt_wqe_errors_o, .trc_valid_o(nc[21]), .trc_o(), .trc_sampled_o(nc[22]));
+      .cnt_wqe_fetched_o, .cnt_wqe_errors_o, .trc_valid_o(nc[21]), .trc_o(),
+      .trc_sampled_o(nc[22]));
 
   logic        sh_lk_valid, sh_lk_ready, sh_valid, sh_ready, sh_empty, sh_last, sh_stop, sp_valid;
   logic [23:0] sh_lk_qpn, sp_qpn;
@@ -159,7 +180,8 @@ module requester_bench #(
       .clk_i, .rst_i, .init_done_o(done[2]), .wqe_valid, .wqe_ready, .wqe, .bfw_valid, .bfw,
       .flush_valid, .flush_ready, .flush_qpn,
       .hd_lk_valid(sh_lk_valid), .hd_lk_ready(sh_lk_ready), .hd_lk_qpn(sh_lk_qpn),
-      .hd_valid(sh_valid), .hd_ready(sh_ready), .hd_empty(sh_empty), .hd_last(sh_last), .hd(walk), .hd_stop_i(sh_stop),
+      .hd_valid(sh_valid), .hd_ready(sh_ready), .hd_empty(sh_empty), .hd_last(sh_last), .hd(walk),
+      .hd_stop_i(sh_stop),
       .pop_valid(sp_valid), .pop_qpn(sp_qpn));
 
   logic           mp_valid, mp_ready;
@@ -167,24 +189,30 @@ module requester_bench #(
   rnic_pkg::msg_t mp;
   sq_engine u_engine (
       .clk_i, .rst_i, .cfg_ack_req_every_i, .turn_valid, .turn_ready, .turn_qpn,
-      .turn_done_valid, .turn_done_ready, .turn_done_qpn, .turn_done_more, .turn_done_blocked, .turn_done_popped,
+      .turn_done_valid, .turn_done_ready, .turn_done_qpn, .turn_done_more, .turn_done_blocked,
+      .turn_done_popped,
       .sq_lk_valid, .sq_lk_ready, .sq_lk_qpn, .sq_ctx_valid, .sq_ctx,
-      .snd_lk_valid, .snd_lk_ready, .snd_lk_qpn, .snd_ctx_valid, .snd_ctx, .snd_wr_valid, .snd_wr_qpn, .snd_wr,
+      .snd_lk_valid, .snd_lk_ready, .snd_lk_qpn, .snd_ctx_valid, .snd_ctx, .snd_wr_valid,
+      .snd_wr_qpn, .snd_wr,
       .qpi_valid(qpi_valid[1]), .qpi_ready(qpi_ready[1]), .qpi,
       .hd_lk_valid(sh_lk_valid), .hd_lk_ready(sh_lk_ready), .hd_lk_qpn(sh_lk_qpn),
-      .hd_valid(sh_valid), .hd_ready(sh_ready), .hd_empty(sh_empty), .hd_last(sh_last), .hd(walk), .hd_stop_o(sh_stop),
+      .hd_valid(sh_valid), .hd_ready(sh_ready), .hd_empty(sh_empty), .hd_last(sh_last), .hd(walk),
+      .hd_stop_o(sh_stop),
       .pop_valid(sp_valid), .pop_qpn(sp_qpn), .mrq_valid, .mrq_ready, .mrq, .mrs_valid, .mrs,
       .slot_valid, .slot_ready, .slot_id, .txp_valid, .txp_ready, .txp, .txp_slot,
       .inl_valid, .inl_ready, .inl_slot, .inl_data, .inl_len,
       .rdreq_valid(rd1_valid), .rdreq_ready(rd1_ready), .rdreq(rd1),
       .msg_push_valid(mp_valid), .msg_push_ready(mp_ready), .msg_push_qpn(mp_qpn), .msg_push(mp),
-      .fail_valid, .fail_ready, .fail, .lerr_valid, .lerr_ready, .lerr_qpn, .lerr_index, .lerr_status,
-      .cnt_msgs_posted_o, .cnt_tx_requests_o, .trc_valid_o(nc[23]), .trc_o(), .trc_sampled_o(nc[24]),
+      .fail_valid, .fail_ready, .fail, .lerr_valid, .lerr_ready, .lerr_qpn, .lerr_index,
+      .lerr_status,
+      .cnt_msgs_posted_o, .cnt_tx_requests_o, .trc_valid_o(nc[23]), .trc_o(),
+      .trc_sampled_o(nc[24]),
       .trc2_valid_o(nc[25]), .trc2_o(), .trc2_sampled_o(nc[26]));
 
   msg_pool #(.N_QP(N_QP), .N_MSG(N_MSG)) u_pool (
       .clk_i, .rst_i, .init_done_o(done[3]), .msg_push_valid(mp_valid), .msg_push_ready(mp_ready),
       .msg_push_qpn(mp_qpn), .msg_push(mp), .msg_room_o(msg_room),
       .hd_lk_valid, .hd_lk_ready, .hd_lk_qpn, .hd_valid, .hd_empty, .hd, .pop_valid, .pop_qpn,
-      .nudge_valid, .nudge_ready, .nudge_qpn, .qpi_valid(qpi_valid[2]), .qpi_ready(qpi_ready[2]), .qpi);
+      .nudge_valid, .nudge_ready, .nudge_qpn, .qpi_valid(qpi_valid[2]), .qpi_ready(qpi_ready[2]),
+      .qpi);
 endmodule

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole sending side (scheduler, fetch engine, store, engine, pool) between models of host memory, TX buffer and
-// completer: what a driver posts must leave as the right packets, in order, whatever comes in between.
+// The whole sending side (scheduler, fetch engine, store, engine, pool) between models of host
+// memory, TX buffer and completer: what a driver posts must leave as the right packets, in order,
+// whatever comes in between.
 #include <Vrequester_bench.h>
 #include <Vrequester_small.h>
 
@@ -72,9 +73,11 @@ class Nic {
                   }),
         pushes(bench, "bf", top.bf_valid, top.bf_ready, top.bf),
         kicks(bench, "kick", top.kick_valid, top.kick_ready, top.kick_qpn),
-        nudges(bench, "nudge", top.nudge_valid, top.nudge_ready, [this] { return uint64_t{top.nudge_qpn}; }),
+        nudges(bench, "nudge", top.nudge_valid, top.nudge_ready,
+               [this] { return uint64_t{top.nudge_qpn}; }),
         fails(bench, "fail", top.fail_valid, top.fail_ready, [this] { return read_pin(top.fail); }),
-        lerrs(bench, "lerr", top.lerr_valid, top.lerr_ready, [this] { return uint64_t{top.lerr_qpn}; }) {
+        lerrs(bench, "lerr", top.lerr_valid, top.lerr_ready,
+              [this] { return uint64_t{top.lerr_qpn}; }) {
     top.cfg_ack_req_every_i = 16;
     for (Stall* s : {&rd0_stall, &rd1_stall, &mrq_stall, &txp_stall, &rsp_stall}) {
       *s = stall;
@@ -103,7 +106,9 @@ class Nic {
       bool taken = false;
       uint64_t limit = 20000;
       while (!taken) {
-        if (--limit == 0) throw Timeout("order " + std::to_string(op) + " is not taken by owner " + std::to_string(i));
+        if (--limit == 0)
+          throw Timeout("order " + std::to_string(op) + " is not taken by owner " +
+                        std::to_string(i));
         bench.settle();
         taken = (top.qpi_ready >> i & 1) != 0;
         bench.tick();
@@ -127,8 +132,15 @@ class Nic {
     q.psn = psn;
     q.base = 0x4000'0000 + (qpn << 22) + 64 * (qpn % 3);
     q.ring.assign(size_t{64} << log_sq, 0xEE);
-    q.conn = kConn.pack({{"exists", 1}, {"has_path", 1}, {"state", kRts}, {"mtu", mtu_code}, {"pd", 5},
-                         {"dest_qpn", qpn + 100}, {"pkey", 0xFFFF}, {"log_sq", log_sq}, {"sq_base", q.base}});
+    q.conn = kConn.pack({{"exists", 1},
+                         {"has_path", 1},
+                         {"state", kRts},
+                         {"mtu", mtu_code},
+                         {"pd", 5},
+                         {"dest_qpn", qpn + 100},
+                         {"pkey", 0xFFFF},
+                         {"log_sq", log_sq},
+                         {"sq_base", q.base}});
     write_conn(qpn, q.conn);
     give_order(kOrderRts, qpn, psn);
     return q;
@@ -148,7 +160,8 @@ class Nic {
     const uint16_t next = static_cast<uint16_t>(index + blocks + skip);
     if (skip > 0) wqe.next = (q.base + 64ull * (next & mask)) | 1;
     const auto image = wqe.image(index);
-    for (size_t i = 0; i < image.size(); ++i) q.ring[(index * 64ull + i) % q.ring.size()] = image[i];
+    for (size_t i = 0; i < image.size(); ++i)
+      q.ring[(index * 64ull + i) % q.ring.size()] = image[i];
     q.prod = next;
     if (push != nullptr) *push = wqe.entry(qpn, index);
     ++q.posted;
@@ -162,14 +175,15 @@ class Nic {
   }
 
   void drain(uint64_t limit = 200000) {
-    bench.wait("every posted message to complete",
-               [this] {
-                 for (auto& [n, q] : qps) {
-                   if (!q.msgs.empty() || !q.packets.empty()) return false;
-                 }
-                 return true;
-               },
-               limit);
+    bench.wait(
+        "every posted message to complete",
+        [this] {
+          for (auto& [n, q] : qps) {
+            if (!q.msgs.empty() || !q.packets.empty()) return false;
+          }
+          return true;
+        },
+        limit);
   }
   uint64_t completed() const {
     uint64_t sum = 0;
@@ -191,7 +205,7 @@ class Nic {
   unsigned read_low = 20, read_high = 20;  // latency of a TLP of WQEs
   unsigned ack_low = 40, ack_high = 40;    // from the last packet of a message to its completion
   unsigned max_tlp = 512;
-  bool fast_pops = false;                  // the completer costs no time
+  bool fast_pops = false;  // the completer costs no time
   std::vector<uint64_t> tx_cycles, first_beat_cycles, wqe_req_cycles;
   std::vector<uint64_t> tx_qpns;
   uint64_t counters[8] = {};
@@ -238,8 +252,10 @@ class Nic {
     if (wqe.inlined) {
       const uint64_t size = 64ull << q.log_sq;
       const uint64_t pos = (index * 64ull + 32) % size;
-      memory.push_back({q.base + pos, static_cast<uint32_t>(std::min<uint64_t>(size - pos, wqe.inline_len))});
-      if (memory[0].len < wqe.inline_len) memory.push_back({q.base, wqe.inline_len - memory[0].len});
+      memory.push_back(
+          {q.base + pos, static_cast<uint32_t>(std::min<uint64_t>(size - pos, wqe.inline_len))});
+      if (memory[0].len < wqe.inline_len)
+        memory.push_back({q.base, wqe.inline_len - memory[0].len});
     } else {
       for (const auto& s : wqe.segments) memory.push_back({s.va + kIovaOf, s.len});
     }
@@ -248,8 +264,10 @@ class Nic {
       w.packet = p;
       w.va = wqe.remote_va + p.offset;
       w.index = index;
-      if (wqe.inlined && wqe.inline_len <= 96) w.inl = wqe.data;
-      else w.reads = pieces(memory, p.offset, p.len);
+      if (wqe.inlined && wqe.inline_len <= 96)
+        w.inl = wqe.data;
+      else
+        w.reads = pieces(memory, p.offset, p.len);
       q.packets.push_back(w);
     }
     static_cast<void>(qpn);
@@ -263,7 +281,9 @@ class Nic {
     INFO("QP " << s.qpn << " PSN " << s.want.packet.psn);
     REQUIRE((s.reads == s.want.reads));
     Queue& q = qps[s.qpn];
-    if (s.want.packet.last) acks_.push_back({bench.cycle() + random_.between(ack_low, ack_high), s.qpn, q.epoch == s.epoch ? s.epoch : ~0u, s.want.packet.psn});
+    if (s.want.packet.last)
+      acks_.push_back({bench.cycle() + random_.between(ack_low, ack_high), s.qpn,
+                       q.epoch == s.epoch ? s.epoch : ~0u, s.want.packet.psn});
     slots_.erase(id);
     free_.push_back(id);
   }
@@ -282,7 +302,8 @@ class Nic {
     if (top.rd0_valid && top.rd0_ready) {
       wqe_req_cycles.push_back(now);
       const Bits r = read_pin(top.rd0);
-      uint64_t addr = kRdReq.get(r, "addr"), left = kRdReq.get(r, "len"), dst = kRdReq.get(r, "dst_off");
+      uint64_t addr = kRdReq.get(r, "addr"), left = kRdReq.get(r, "len"),
+               dst = kRdReq.get(r, "dst_off");
       const uint64_t slot = kRdReq.get(r, "slot"), qpn = kRdReq.get(r, "qpn");
       Queue& q = qps.at(qpn);
       REQUIRE(addr >= q.base);
@@ -292,7 +313,8 @@ class Nic {
       if (kRdReq.get(r, "first")) numbers_[slot] = 0;
       while (left > 0) {
         const uint64_t n = std::min<uint64_t>(left, max_tlp - addr % max_tlp);
-        tlps_.push_back({now + random_.between(read_low, read_high), slot, numbers_[slot]++, addr, dst, n, qpn});
+        tlps_.push_back({now + random_.between(read_low, read_high), slot, numbers_[slot]++, addr,
+                         dst, n, qpn});
         addr += n;
         dst += n;
         left -= n;
@@ -300,7 +322,8 @@ class Nic {
     }
     if (top.mrq_valid && top.mrq_ready) {
       const Bits q = read_pin(top.mrq);
-      mrs_.push_back({now + 1, kMrRsp.pack({{"ok", kMrReq.get(q, "key") != 0xBAD}, {"iova", kMrReq.get(q, "va") + kIovaOf}})});
+      mrs_.push_back({now + 1, kMrRsp.pack({{"ok", kMrReq.get(q, "key") != 0xBAD},
+                                            {"iova", kMrReq.get(q, "va") + kIovaOf}})});
     }
     if (top.slot_valid && top.slot_ready) {
       REQUIRE(slots_.count(top.slot_id) == 0);
@@ -359,7 +382,8 @@ class Nic {
       if (!top.hd_empty && looked_epoch_ == q.epoch && !q.closing) {
         const Bits m = read_pin(top.hd);
         const uint64_t kind = kMsg.get(m, "kind");
-        INFO("cycle " << now << " message of QP " << looked_ << " at " << kMsg.get(m, "wqe_index") << " kind " << kind);
+        INFO("cycle " << now << " message of QP " << looked_ << " at " << kMsg.get(m, "wqe_index")
+                      << " kind " << kind);
         REQUIRE(!q.msgs.empty());
         WantMsg want = q.msgs.front();
         CHECK(kMsg.get(m, "wqe_index") == want.index);
@@ -417,8 +441,12 @@ class Nic {
       std::vector<uint8_t> lanes(b_);
       for (uint64_t i = 0; i < n; ++i) lanes[(t.dst + i) % b_] = q.ring.at(t.addr - q.base + i);
       write_pin(top.rdrsp_data, Bits::from_bytes(lanes));
-      write_pin(top.rdrsp, kRdRsp.pack({{"client", 0}, {"slot", t.slot}, {"tlp", t.number}, {"tlp_last", n == t.left},
-                                        {"dst_off", t.dst}, {"cnt", n}}));
+      write_pin(top.rdrsp, kRdRsp.pack({{"client", 0},
+                                        {"slot", t.slot},
+                                        {"tlp", t.number},
+                                        {"tlp_last", n == t.left},
+                                        {"dst_off", t.dst},
+                                        {"cnt", n}}));
       t.addr += n;
       t.dst += n;
       t.left -= n;
@@ -446,7 +474,8 @@ class Nic {
     if (fast_pops) {  // without looking, a message per cycle
       if (!look_.empty()) {
         Queue& q = qps.at(look_.front());
-        const bool over = !q.msgs.empty() && q.acked && ((*q.acked - q.msgs.front().last) & 0xFFFFFF) < 0x800000;
+        const bool over =
+            !q.msgs.empty() && q.acked && ((*q.acked - q.msgs.front().last) & 0xFFFFFF) < 0x800000;
         if (over) {
           top.pop_valid = 1;
           top.pop_qpn = look_.front();
@@ -496,14 +525,16 @@ Wqe random_wqe(Rng& r, unsigned mtu, unsigned max_blocks) {
     const size_t most = max_blocks >= 2 ? 96 : 32;
     w = Wqe::write_inline(r.bits(48), r.u32(), r.bytes(r.between(0, most)));
   } else if (kind < 0.5 && max_blocks > 3) {
-    w = Wqe::write_inline(r.bits(48), r.u32(), r.bytes(r.between(97, std::min<size_t>(64 * max_blocks - 32, 4064))));
+    w = Wqe::write_inline(r.bits(48), r.u32(),
+                          r.bytes(r.between(97, std::min<size_t>(64 * max_blocks - 32, 4064))));
   } else if (kind < 0.55) {
     w.opcode = 0;  // NOP
   } else {
     const size_t segs = r.between(0, max_blocks >= 2 ? 6 : 2);
     std::vector<Segment> list;
     for (size_t i = 0; i < segs; ++i) {
-      list.push_back({r.u32() | 0x1000, static_cast<uint32_t>(r.chance(0.2) ? 0 : r.between(1, mtu)), r.bits(40)});
+      list.push_back({r.u32() | 0x1000,
+                      static_cast<uint32_t>(r.chance(0.2) ? 0 : r.between(1, mtu)), r.bits(40)});
     }
     w = Wqe::write(r.bits(48), r.u32(), list);
     if (segs > 0 && r.chance(0.2)) w.long_form = max_blocks >= 2 || segs > 2;
@@ -518,7 +549,8 @@ Wqe random_wqe(Rng& r, unsigned mtu, unsigned max_blocks) {
 
 // Posts at random on every QP, rings late or early, pushes by BlueFlame now and then.
 template <class N>
-void run_random(N& nic, Rng& r, const std::vector<uint64_t>& qpns, uint64_t per_qp, bool blueflame = true) {
+void run_random(N& nic, Rng& r, const std::vector<uint64_t>& qpns, uint64_t per_qp,
+                bool blueflame = true) {
   std::map<uint64_t, uint64_t> left;
   for (uint64_t q : qpns) left[q] = per_qp;
   uint64_t limit = 400000;
@@ -528,9 +560,11 @@ void run_random(N& nic, Rng& r, const std::vector<uint64_t>& qpns, uint64_t per_
     Queue& q = nic.qps[qpn];
     if (left.count(qpn) && nic.doorbells.pending() < 20) {
       Wqe w = random_wqe(r, 128u << q.mtu_code, 1u << q.log_sq);
-      const unsigned skip = r.chance(0.1) ? static_cast<unsigned>(r.between(0, (1u << q.log_sq) / 2)) : 0;
+      const unsigned skip =
+          r.chance(0.1) ? static_cast<unsigned>(r.between(0, (1u << q.log_sq) / 2)) : 0;
       std::optional<Bits> push;
-      const bool bf = blueflame && skip == 0 && r.chance(0.3) && q.rung == q.prod && nic.pushes.pending() == 0;
+      const bool bf =
+          blueflame && skip == 0 && r.chance(0.3) && q.rung == q.prod && nic.pushes.pending() == 0;
       if (nic.post(qpn, w, skip, &push)) {
         if (bf) {
           nic.pushes.push(*push);
@@ -552,12 +586,15 @@ void run_random(N& nic, Rng& r, const std::vector<uint64_t>& qpns, uint64_t per_
 
 }  // namespace
 
-TEST_CASE("requester: everything posted leaves in order, with all WQE forms, ring sizes, links and wraps") {
+TEST_CASE(
+    "requester: everything posted leaves in order, with all WQE forms, ring sizes, links and "
+    "wraps") {
   Nic<Vrequester_bench> nic(512);
   auto r = rng("mix");
   std::vector<uint64_t> qpns;
   for (uint64_t q = 0; q < 12; ++q) {
-    nic.qp(q * 5, static_cast<unsigned>(q % 4 == 0 ? 7 : 1 + q % 6), 1 + q % 5, static_cast<uint32_t>(0xFFFFF0 + q));
+    nic.qp(q * 5, static_cast<unsigned>(q % 4 == 0 ? 7 : 1 + q % 6), 1 + q % 5,
+           static_cast<uint32_t>(0xFFFFF0 + q));
     qpns.push_back(q * 5);
   }
   nic.read_low = 5;
@@ -608,7 +645,8 @@ TEST_CASE("requester: a QP is cleared and starts again, with anything in flight"
     nic.bench.tick(r.between(0, 60));
     const uint64_t victim = r.below(5);
     // Its doorbells must be through: the driver does not ring while it resets.
-    nic.bench.wait("doorbells", [&] { return nic.doorbells.pending() == 0 && nic.pushes.pending() == 0; });
+    nic.bench.wait("doorbells",
+                   [&] { return nic.doorbells.pending() == 0 && nic.pushes.pending() == 0; });
     nic.set_state(victim, kReset);
     nic.qps[victim].closing = true;
     nic.give_order(kClear, victim);
@@ -654,9 +692,9 @@ TEST_CASE("requester: a malformed WQE fails its QP alone, with its status") {
     uint64_t status = kLocQpOp;
     Queue& q = nic.qps[1];
     if (what == 0) bad.seg_cnt = 3;
-    if (what == 1) bad.next = (q.base + (64ull << q.log_sq)) | 1;   // a link out of the ring
+    if (what == 1) bad.next = (q.base + (64ull << q.log_sq)) | 1;  // a link out of the ring
     if (what == 2) bad.next = (q.base - 64) | 1;
-    if (what == 3) bad.next = q.base | 2;                            // a longer segment list: not supported
+    if (what == 3) bad.next = q.base | 2;  // a longer segment list: not supported
     if (what == 5) {
       bad.segments[1].lkey = 0xBAD;
       status = kLocProt;
@@ -720,7 +758,8 @@ TEST_CASE("requester: message and packet rates, latencies") {
   const Wqe small = Wqe::write_inline(0x10, 1, {1, 2, 3, 4, 5, 6, 7, 8});
   auto rate = [](const std::vector<uint64_t>& cycles) {
     const size_t n = cycles.size();
-    return static_cast<double>(cycles[n * 3 / 4] - cycles[n / 4]) / static_cast<double>(n * 3 / 4 - n / 4);
+    return static_cast<double>(cycles[n * 3 / 4] - cycles[n / 4]) /
+           static_cast<double>(n * 3 / 4 - n / 4);
   };
   {
     Nic<Vrequester_bench> nic(512);
@@ -747,7 +786,8 @@ TEST_CASE("requester: message and packet rates, latencies") {
       }
     }
     nic.drain();
-    WARN("64 QPs, 8 B inline, a doorbell per message: " << rate(nic.tx_cycles) << " cycles a message");
+    WARN("64 QPs, 8 B inline, a doorbell per message: " << rate(nic.tx_cycles)
+                                                        << " cycles a message");
     CHECK(rate(nic.tx_cycles) <= 5.0);
   }
   {
@@ -775,7 +815,8 @@ TEST_CASE("requester: message and packet rates, latencies") {
       if (i % 16 == 15) nic.ring(1);
     }
     nic.drain();
-    WARN("one QP, 8 B inline, WQE read latency " << latency << ": " << rate(nic.tx_cycles) << " cycles a message");
+    WARN("one QP, 8 B inline, WQE read latency " << latency << ": " << rate(nic.tx_cycles)
+                                                 << " cycles a message");
     if (latency == 20) CHECK(rate(nic.tx_cycles) <= 12.0);
   }
   for (unsigned code : {5u, 1u}) {
@@ -803,8 +844,9 @@ TEST_CASE("requester: message and packet rates, latencies") {
     nic.ring(1);
     nic.drain();
     const uint64_t db = nic.doorbells.cycles()[0];
-    WARN("doorbell to WQE read request " << nic.wqe_req_cycles[0] - db << ", read data to txp of a 64 B WRITE "
-                                          << nic.tx_cycles[1] - nic.first_beat_cycles[0] << " cycles");
+    WARN("doorbell to WQE read request "
+         << nic.wqe_req_cycles[0] - db << ", read data to txp of a 64 B WRITE "
+         << nic.tx_cycles[1] - nic.first_beat_cycles[0] << " cycles");
     CHECK(nic.wqe_req_cycles[0] - db <= 4);
   }
 }

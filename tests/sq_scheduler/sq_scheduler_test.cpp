@@ -45,8 +45,8 @@ struct Turned {
 // A QP as the model knows it.
 struct Model {
   uint16_t prod = 0, fetch = 0;
-  unsigned stored = 0;      // entries in wqe_store
-  unsigned job = 0;         // blocks of the fetch in flight
+  unsigned stored = 0;  // entries in wqe_store
+  unsigned job = 0;     // blocks of the fetch in flight
   bool in_turn = false;
   uint64_t popped = 0;
 };
@@ -77,12 +77,16 @@ class World {
                  top.turn_done_blocked = static_cast<uint8_t>(t.blocked);
                  top.turn_done_popped = static_cast<uint8_t>(t.popped);
                }),
-        fetches(bench, "wqe_req", top.wqe_req_valid, top.wqe_req_ready,
-                [this] {
-                  return Fetch{top.wqe_req_qpn, top.wqe_req_index, top.wqe_req_blocks, top.wqe_req_avail};
-                },
-                stall),
-        turns(bench, "turn", top.turn_valid, top.turn_ready, [this] { return uint64_t{top.turn_qpn}; }, stall) {
+        fetches(
+            bench, "wqe_req", top.wqe_req_valid, top.wqe_req_ready,
+            [this] {
+              return Fetch{top.wqe_req_qpn, top.wqe_req_index, top.wqe_req_blocks,
+                           top.wqe_req_avail};
+            },
+            stall),
+        turns(
+            bench, "turn", top.turn_valid, top.turn_ready,
+            [this] { return uint64_t{top.turn_qpn}; }, stall) {
     top.msg_room_i = 1;
     bench.on_sample([this] { sample(); });
     bench.on_drive([this] { drive(); });
@@ -175,7 +179,8 @@ class World {
   }
   void sample() {
     if (bench.in_reset()) return;
-    if (top.sch_lk_valid && top.sch_lk_ready) lk_.push_back({bench.cycle() + random.below(late), top.sch_lk_qpn});
+    if (top.sch_lk_valid && top.sch_lk_ready)
+      lk_.push_back({bench.cycle() + random.below(late), top.sch_lk_qpn});
     doorbell_count += top.cnt_doorbells_o;
     refused += top.cnt_doorbell_refused_o;
     bf_count += top.cnt_bf_pushes_o;
@@ -225,7 +230,9 @@ class World {
 
 }  // namespace
 
-TEST_CASE("sq_scheduler has everything posted fetched once and in order, and gives turns until all is sent") {
+TEST_CASE(
+    "sq_scheduler has everything posted fetched once and in order, and gives turns until all is "
+    "sent") {
   for (unsigned late : {1u, 12u}) {
     World w(Stall::random(late == 1 ? 0.0 : 0.3));
     w.late = late;
@@ -240,7 +247,8 @@ TEST_CASE("sq_scheduler has everything posted fetched once and in order, and giv
       w.ring(q, static_cast<uint16_t>(m.prod + n));
       if (r.chance(0.5)) w.bench.tick(r.between(1, 40));
     }
-    w.bench.wait("all to be sent", [&] { return w.idle() && w.doorbells.pending() == 0; }, 100000);
+    w.bench.wait(
+        "all to be sent", [&] { return w.idle() && w.doorbells.pending() == 0; }, 100000);
     uint64_t popped = 0;
     for (auto& m : w.qps) popped += m.popped;
     CHECK(popped == posted);
@@ -287,7 +295,8 @@ TEST_CASE("sq_scheduler serves a QP that posts one WQE beside a busy one at once
   w.bench.tick(200);
   const size_t before = w.turns.size();
   w.ring(4, 1);
-  w.bench.wait("the turn of QP 4", [&] { return w.qps[4].popped == 1; }, 200);
+  w.bench.wait(
+      "the turn of QP 4", [&] { return w.qps[4].popped == 1; }, 200);
   CHECK(w.turns.size() - before < 40);
 }
 
@@ -315,15 +324,18 @@ TEST_CASE("sq_scheduler refuses doorbells to QPs that cannot send and steps larg
   w.ring(3, 32768);
   w.qp(4, kErr);
   w.ring(4, 3);
-  w.bench.wait("all to be sent", [&] { return w.doorbell_count == 3 && w.idle(); }, 600000);
+  w.bench.wait(
+      "all to be sent", [&] { return w.doorbell_count == 3 && w.idle(); }, 600000);
   CHECK(w.refused == 7);
   CHECK(w.qps[3].popped == 32768);
 }
 
-TEST_CASE("sq_scheduler takes a BlueFlame WQE when it is the next one, else leaves it to the ring") {
+TEST_CASE(
+    "sq_scheduler takes a BlueFlame WQE when it is the next one, else leaves it to the ring") {
   World w;
   w.auto_turn = false;
-  const Wqe one = Wqe::write_inline(0, 1, {1, 2}), two = Wqe::write_inline(0, 1, std::vector<uint8_t>(60));
+  const Wqe one = Wqe::write_inline(0, 1, {1, 2}),
+            two = Wqe::write_inline(0, 1, std::vector<uint8_t>(60));
   auto push = [&](const Bits& e) {
     w.pushes.push(e);
     w.pushes.wait_idle();
@@ -409,7 +421,8 @@ TEST_CASE("sq_scheduler never lets pushes fill more than the store and the QP's 
   for (const auto& f : w.fetches.items()) {
     if (w.qps[f.qpn].job) w.finish_fetch(f.qpn);
   }
-  w.bench.wait("all to be sent", [&] { return w.idle(); }, 10000);
+  w.bench.wait(
+      "all to be sent", [&] { return w.idle(); }, 10000);
   for (int q = 0; q < 3; ++q) CHECK(w.qps[q].popped == index[q]);
 }
 
@@ -432,7 +445,8 @@ TEST_CASE("sq_scheduler does not fetch again what is not posted in full, until t
   w.fetches.wait(3, 50);
   CHECK((w.fetches[2] == Fetch{1, 0, 4, 4}));
   w.finish_fetch(1);
-  w.bench.wait("all to be sent", [&] { return w.idle(); }, 1000);
+  w.bench.wait(
+      "all to be sent", [&] { return w.idle(); }, 1000);
 }
 
 TEST_CASE("sq_scheduler leaves a blocked QP alone until it is kicked") {
@@ -491,7 +505,8 @@ TEST_CASE("sq_scheduler lets QPs that wait for msg_pool go on when it has room, 
   CHECK(w.idle());
 }
 
-TEST_CASE("sq_scheduler clears a QP when its fetch and its turn are over, and it starts again at 0") {
+TEST_CASE(
+    "sq_scheduler clears a QP when its fetch and its turn are over, and it starts again at 0") {
   World w;
   w.auto_turn = w.auto_fetch = false;
   for (int round = 0; round < 8; ++round) {
@@ -525,7 +540,8 @@ TEST_CASE("sq_scheduler clears a QP when its fetch and its turn are over, and it
     CHECK(w.flushes.back() == 1);
     // The neighbour is untouched.
     if (w.qps[2].job) w.finish_fetch(2);
-    w.bench.wait("its turn", [&] { return w.qps[2].in_turn; }, 50);
+    w.bench.wait(
+        "its turn", [&] { return w.qps[2].in_turn; }, 50);
     w.finish_turn(2, 1);
     w.bench.tick(30);
     w.orders.push(order(kClear, 2));
@@ -536,7 +552,8 @@ TEST_CASE("sq_scheduler clears a QP when its fetch and its turn are over, and it
   // Nothing of the pool was lost.
   w.auto_turn = w.auto_fetch = true;
   for (uint64_t q = 0; q < kQps; ++q) w.ring(q, 60);
-  w.bench.wait("all to be sent", [&] { return w.idle(); }, 10000);
+  w.bench.wait(
+      "all to be sent", [&] { return w.idle(); }, 10000);
 }
 
 TEST_CASE("sq_scheduler tells the indices of a QP") {

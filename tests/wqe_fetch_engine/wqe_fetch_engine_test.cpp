@@ -46,7 +46,8 @@ struct Ring {
   bool exists = true;
   std::vector<uint8_t> bytes;
 
-  explicit Ring(unsigned log = 4, uint64_t at = 0) : log_sq(log), base(at), bytes(size_t{64} << log, 0) {}
+  explicit Ring(unsigned log = 4, uint64_t at = 0)
+      : log_sq(log), base(at), bytes(size_t{64} << log, 0) {}
   void put(uint16_t index, const std::vector<uint8_t>& image) {
     for (size_t i = 0; i < image.size(); ++i) bytes[(index * 64ull + i) % bytes.size()] = image[i];
   }
@@ -58,8 +59,8 @@ struct Ring {
 };
 
 // What must come out of a job; lost: the blocks of the job that a failed read did not deliver.
-std::pair<std::vector<Want>, uint16_t> decode(const Ring& ring, const Job& job, const std::set<unsigned>& lost,
-                                              uint64_t status) {
+std::pair<std::vector<Want>, uint16_t> decode(const Ring& ring, const Job& job,
+                                              const std::set<unsigned>& lost, uint64_t status) {
   std::vector<Want> out;
   const uint16_t mask = static_cast<uint16_t>((1u << ring.log_sq) - 1);
   unsigned k = 0;
@@ -137,13 +138,16 @@ class World {
                top.wqe_req_blocks = j.blocks;
                top.wqe_req_avail = j.avail;
              }),
-        wqes(bench, "wqe", top.wqe_valid, top.wqe_ready, [this] { return read_pin(top.wqe).slice(0, kEntry.width()); },
-             stall),
-        dones(bench, "fetch_done", top.fetch_done_valid, top.fetch_done_ready,
-              [this] {
-                return Done{top.fetch_done_qpn, top.fetch_done_last != 0, top.fetch_done_next, top.fetch_done_pushed};
-              },
-              stall),
+        wqes(
+            bench, "wqe", top.wqe_valid, top.wqe_ready,
+            [this] { return read_pin(top.wqe).slice(0, kEntry.width()); }, stall),
+        dones(
+            bench, "fetch_done", top.fetch_done_valid, top.fetch_done_ready,
+            [this] {
+              return Done{top.fetch_done_qpn, top.fetch_done_last != 0, top.fetch_done_next,
+                          top.fetch_done_pushed};
+            },
+            stall),
         rd_stall_(stall),
         rsp_stall_(stall) {
     rd_stall_.seed(rng("rd"));
@@ -162,8 +166,10 @@ class World {
     if (rings.at(job.qpn).exists) unread_[job.serial] = 64 * job.blocks;
   }
   void drain(uint64_t limit = 20000) {
-    bench.wait("all jobs to be over", [this] { return open.empty(); }, limit);
-    bench.wait("all data to come", [this] { return tlps_.empty() && unread_.empty(); }, limit);
+    bench.wait(
+        "all jobs to be over", [this] { return open.empty(); }, limit);
+    bench.wait(
+        "all data to come", [this] { return tlps_.empty() && unread_.empty(); }, limit);
     bench.tick(5);
   }
 
@@ -190,13 +196,15 @@ class World {
   void sample() {
     if (bench.in_reset()) return;
     const uint64_t now = bench.cycle();
-    if (top.wf_lk_valid && top.wf_lk_ready) ctx_.push_back({now + (lk_late ? random_.below(lk_late) : 0), top.wf_lk_qpn});
+    if (top.wf_lk_valid && top.wf_lk_ready)
+      ctx_.push_back({now + (lk_late ? random_.below(lk_late) : 0), top.wf_lk_qpn});
     if (top.rdreq_valid && top.rdreq_ready) {
       rd_cycles.push_back(now);
       const Bits r = read_pin(top.rdreq);
       const uint64_t qpn = kRdReq.get(r, "qpn");
       const Ring& ring = rings.at(qpn);
-      uint64_t addr = kRdReq.get(r, "addr"), left = kRdReq.get(r, "len"), dst = kRdReq.get(r, "dst_off");
+      uint64_t addr = kRdReq.get(r, "addr"), left = kRdReq.get(r, "len"),
+               dst = kRdReq.get(r, "dst_off");
       const uint64_t slot = kRdReq.get(r, "slot");
       REQUIRE(addr >= ring.base);
       REQUIRE(addr + left <= ring.base + ring.bytes.size());
@@ -214,7 +222,8 @@ class World {
       if (unread_[serial] == 0) unread_.erase(serial);
       while (left > 0) {
         const uint64_t n = std::min<uint64_t>(left, max_tlp - addr % max_tlp);
-        tlps_.push_back({now + random_.between(low, high), qpn, slot, serial, numbers_[slot]++, addr, dst, n, random_.chance(fail)});
+        tlps_.push_back({now + random_.between(low, high), qpn, slot, serial, numbers_[slot]++,
+                         addr, dst, n, random_.chance(fail)});
         addr += n;
         dst += n;
         left -= n;
@@ -231,7 +240,8 @@ class World {
         continue;
       }
       const Job job = open[d.qpn];
-      INFO("cycle " << now << " QP " << d.qpn << " index " << job.index << " blocks " << job.blocks << " avail " << job.avail);
+      INFO("cycle " << now << " QP " << d.qpn << " index " << job.index << " blocks " << job.blocks
+                    << " avail " << job.avail);
       auto [want, next] = decode(rings.at(d.qpn), job, lost_[job.serial], 0x23);
       if (!rings.at(d.qpn).exists) {
         want.clear();
@@ -283,7 +293,9 @@ class World {
     top.wf_ctx_valid = !ctx_.empty() && ctx_.front().first <= now;
     if (top.wf_ctx_valid) {
       const Ring& ring = rings.at(ctx_.front().second);
-      write_pin(top.wf_ctx, kConn.pack({{"exists", ring.exists}, {"log_sq", ring.log_sq}, {"sq_base", ring.base}}));
+      write_pin(
+          top.wf_ctx,
+          kConn.pack({{"exists", ring.exists}, {"log_sq", ring.log_sq}, {"sq_base", ring.base}}));
       ctx_.pop_front();
     }
     std::vector<size_t> due;
@@ -295,7 +307,9 @@ class World {
       // Somebody else's data must not disturb.
       top.rdrsp_valid = random_.chance(0.2);
       if (top.rdrsp_valid) {
-        write_pin(top.rdrsp, kRdRsp.pack({{"client", 1}, {"slot", random_.below(3)}, {"cnt", 3}, {"dst_off", 5}}));
+        write_pin(
+            top.rdrsp,
+            kRdRsp.pack({{"client", 1}, {"slot", random_.below(3)}, {"cnt", 3}, {"dst_off", 5}}));
       }
       return;
     }
@@ -304,17 +318,29 @@ class World {
     const Ring& ring = rings.at(t.qpn);
     if (t.fails && random_.chance(0.5)) {
       // The rest of the TLP does not come.
-      write_pin(top.rdrsp, kRdRsp.pack({{"client", 0}, {"slot", t.slot}, {"tlp", t.number}, {"tlp_last", 1}, {"dst_off", t.dst},
-                                        {"err", 1}, {"status", 0x23}, {"lost", t.left}}));
-      for (uint64_t i = t.dst; i < t.dst + t.left; ++i) lost_[t.serial].insert(static_cast<unsigned>(i / 64));
+      write_pin(top.rdrsp, kRdRsp.pack({{"client", 0},
+                                        {"slot", t.slot},
+                                        {"tlp", t.number},
+                                        {"tlp_last", 1},
+                                        {"dst_off", t.dst},
+                                        {"err", 1},
+                                        {"status", 0x23},
+                                        {"lost", t.left}}));
+      for (uint64_t i = t.dst; i < t.dst + t.left; ++i)
+        lost_[t.serial].insert(static_cast<unsigned>(i / 64));
       t.left = 0;
     } else {
       const uint64_t n = std::min<uint64_t>(t.left, b_ - t.addr % b_);
       std::vector<uint8_t> lanes = random_.bytes(b_);
-      for (uint64_t i = 0; i < n; ++i) lanes[(t.dst + i) % b_] = ring.bytes.at(t.addr - ring.base + i);
+      for (uint64_t i = 0; i < n; ++i)
+        lanes[(t.dst + i) % b_] = ring.bytes.at(t.addr - ring.base + i);
       write_pin(top.rdrsp_data, Bits::from_bytes(lanes));
-      write_pin(top.rdrsp, kRdRsp.pack({{"client", 0}, {"slot", t.slot}, {"tlp", t.number}, {"tlp_last", n == t.left},
-                                        {"dst_off", t.dst}, {"cnt", n}}));
+      write_pin(top.rdrsp, kRdRsp.pack({{"client", 0},
+                                        {"slot", t.slot},
+                                        {"tlp", t.number},
+                                        {"tlp_last", n == t.left},
+                                        {"dst_off", t.dst},
+                                        {"cnt", n}}));
       t.addr += n;
       t.dst += n;
       t.left -= n;
@@ -344,7 +370,8 @@ Wqe any_wqe(Rng& r) {
   if (kind < 4) {
     w = Wqe::write(r.u64(), r.u32(), {{r.u32(), r.u32(), r.u64()}});
   } else if (kind < 6) {
-    w = Wqe::write(r.u64(), r.u32(), {{r.u32(), r.u32(), r.u64()}, {1, 2, 3}, {4, 5, 6}, {r.u32(), 7, 8}});
+    w = Wqe::write(r.u64(), r.u32(),
+                   {{r.u32(), r.u32(), r.u64()}, {1, 2, 3}, {4, 5, 6}, {r.u32(), 7, 8}});
   } else if (kind < 9) {
     w = Wqe::write_inline(r.u64(), r.u32(), r.bytes(r.between(0, r.chance(0.3) ? 600 : 96)));
   } else {
@@ -363,7 +390,8 @@ void random_jobs(unsigned data_w, Stall stall, double fail, double malformed, in
   w.lk_late = 5;
   std::map<uint64_t, uint16_t> at;
   for (uint64_t q = 0; q < 10; ++q) {
-    w.rings.emplace(q, Ring(1 + static_cast<unsigned>(q % 6), 0x1000'0000 + (q << 16) + 64 * r.below(5)));
+    w.rings.emplace(
+        q, Ring(1 + static_cast<unsigned>(q % 6), 0x1000'0000 + (q << 16) + 64 * r.below(5)));
     w.rings[q].bytes = std::vector<uint8_t>(w.rings[q].bytes.size());
     at[q] = static_cast<uint16_t>(r.u32());
   }
@@ -402,7 +430,8 @@ void random_jobs(unsigned data_w, Stall stall, double fail, double malformed, in
       k += wqe.block_count();
     }
     ring.exists = !r.chance(0.02);
-    w.give({q, at[q], static_cast<unsigned>(r.between(std::min(avail, 2u), std::min(avail, 16u))), static_cast<uint16_t>(avail)});
+    w.give({q, at[q], static_cast<unsigned>(r.between(std::min(avail, 2u), std::min(avail, 16u))),
+            static_cast<uint16_t>(avail)});
     at[q] = static_cast<uint16_t>(at[q] + r.between(0, 5));
     if (r.chance(0.3)) w.bench.tick(r.between(1, 30));
   }
@@ -414,18 +443,22 @@ void random_jobs(unsigned data_w, Stall stall, double fail, double malformed, in
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("wqe_fetch_engine decodes random rings from reads that come in any order", "", Vfetch128, Vfetch512,
-                   Vfetch1024) {
-  const unsigned data_w = std::is_same_v<TestType, Vfetch128> ? 128 : std::is_same_v<TestType, Vfetch512> ? 512 : 1024;
+TEMPLATE_TEST_CASE("wqe_fetch_engine decodes random rings from reads that come in any order", "",
+                   Vfetch128, Vfetch512, Vfetch1024) {
+  const unsigned data_w = std::is_same_v<TestType, Vfetch128>   ? 128
+                          : std::is_same_v<TestType, Vfetch512> ? 512
+                                                                : 1024;
   SECTION("well formed, no stalls") { random_jobs<TestType>(data_w, Stall::none(), 0, 0, 400); }
   SECTION("malformed") { random_jobs<TestType>(data_w, Stall::random(0.3), 0, 0.3, 400); }
   SECTION("failing reads") { random_jobs<TestType>(data_w, Stall::random(0.3), 0.3, 0.1, 400); }
   SECTION("heavy stalls") { random_jobs<TestType>(data_w, Stall::bursts(0.2, 20), 0.02, 0, 600); }
 }
 
-TEMPLATE_TEST_CASE("wqe_fetch_engine reads over the end of the ring from every position", "", Vfetch128, Vfetch512,
-                   Vfetch1024) {
-  const unsigned data_w = std::is_same_v<TestType, Vfetch128> ? 128 : std::is_same_v<TestType, Vfetch512> ? 512 : 1024;
+TEMPLATE_TEST_CASE("wqe_fetch_engine reads over the end of the ring from every position", "",
+                   Vfetch128, Vfetch512, Vfetch1024) {
+  const unsigned data_w = std::is_same_v<TestType, Vfetch128>   ? 128
+                          : std::is_same_v<TestType, Vfetch512> ? 512
+                                                                : 1024;
   World<TestType> w(data_w);
   auto r = rng("wrap");
   for (unsigned log = 1; log <= 5; ++log) {
@@ -434,9 +467,11 @@ TEMPLATE_TEST_CASE("wqe_fetch_engine reads over the end of the ring from every p
       const unsigned size = 1u << log;
       const uint16_t index = static_cast<uint16_t>(0xFFE0 + start);
       for (unsigned k = 0; k < size;) {
-        Wqe wqe = size - k >= 2 && r.chance(0.6) ? Wqe::write_inline(1, 2, r.bytes(r.between(33, 96)))
-                                                 : Wqe::write_inline(1, 2, r.bytes(r.between(0, 32)));
-        w.rings[log].put(static_cast<uint16_t>(index + k), wqe.image(static_cast<uint16_t>(index + k)));
+        Wqe wqe = size - k >= 2 && r.chance(0.6)
+                      ? Wqe::write_inline(1, 2, r.bytes(r.between(33, 96)))
+                      : Wqe::write_inline(1, 2, r.bytes(r.between(0, 32)));
+        w.rings[log].put(static_cast<uint16_t>(index + k),
+                         wqe.image(static_cast<uint16_t>(index + k)));
         k += wqe.block_count();
       }
       w.give({log, index, std::min(size, 16u), static_cast<uint16_t>(size)});
@@ -453,7 +488,8 @@ TEST_CASE("wqe_fetch_engine keeps its latency and throughput") {
   w.max_tlp = 512;
   for (uint64_t q = 0; q < 8; ++q) {
     w.rings[q] = Ring(6, 0x10000 * (q + 1));
-    for (uint16_t k = 0; k < 64; ++k) w.rings[q].put(k, Wqe::write_inline(1, 2, {1, 2, 3}).image(k));
+    for (uint16_t k = 0; k < 64; ++k)
+      w.rings[q].put(k, Wqe::write_inline(1, 2, {1, 2, 3}).image(k));
   }
   w.give({0, 0, 1, 1});
   w.drain();
@@ -466,7 +502,8 @@ TEST_CASE("wqe_fetch_engine keeps its latency and throughput") {
   REQUIRE(w.wqes.size() == before + 128);
   const double per = static_cast<double>(c[before + 100] - c[before + 20]) / 80;
   WARN("64 B WQEs: " << per << " cycles each; jobs every "
-                     << static_cast<double>(w.jobs.cycles()[8] - w.jobs.cycles()[1]) / 7 << " cycles");
+                     << static_cast<double>(w.jobs.cycles()[8] - w.jobs.cycles()[1]) / 7
+                     << " cycles");
   CHECK(per <= 1.1);
   CHECK(w.jobs.cycles()[8] - w.jobs.cycles()[1] <= 14);
 }

@@ -14,8 +14,8 @@ using namespace rnic::test;
 
 namespace {
 
-// sq_scheduler, wqe_fetch_engine and sq_engine as one model: it never has more than 32 entries in the store, walks the
-// list of one QP at a time and pops what it has taken.
+// sq_scheduler, wqe_fetch_engine and sq_engine as one model: it never has more than 32 entries in
+// the store, walks the list of one QP at a time and pops what it has taken.
 class World {
  public:
   explicit World(Stall stall = {})
@@ -62,7 +62,8 @@ class World {
  private:
   void sample() {
     if (bench.in_reset()) return;
-    if (top.wqe_valid && top.wqe_ready) lists[top_qpn()].push_back(read_pin(top.wqe).slice(0, kEntry.width()));
+    if (top.wqe_valid && top.wqe_ready)
+      lists[top_qpn()].push_back(read_pin(top.wqe).slice(0, kEntry.width()));
     if (top.bfw_valid) {
       const Bits e = read_pin(top.bfw).slice(0, kEntry.width());
       lists[kEntry.get(e, "qpn")].push_back(e);
@@ -101,8 +102,10 @@ class World {
         const bool last = top.hd_last;
         const size_t seen = snapshot_ - pushed_now_;
         CHECK((last == (taken_ == snapshot_) || (pushed_now_ && last == (taken_ == seen))));
-        if (last) walking_ = false;
-        else if (taken_ == most_) stop_ = true;
+        if (last)
+          walking_ = false;
+        else if (taken_ == most_)
+          stop_ = true;
         if (!walking_ || stop_) due_pops_ = std::min(pops_, taken_);
       }
     }
@@ -121,7 +124,8 @@ class World {
       lists[walk_qpn_].pop_front();
       --promised;
     }
-    top.bfw_valid = !bf_.empty() && random_.chance(bf_rate) && !top.bfw_valid && lists_total() + 4 < 32;
+    top.bfw_valid =
+        !bf_.empty() && random_.chance(bf_rate) && !top.bfw_valid && lists_total() + 4 < 32;
     if (top.bfw_valid) {
       write_pin(top.bfw, bf_.front());
       bf_.pop_front();
@@ -149,17 +153,21 @@ void random_run(Stall stall, int rounds) {
   for (int i = 0; i < rounds; ++i) {
     const size_t room = 32 - w.promised;
     for (size_t n = r.below(std::min<size_t>(room, 6) + 1); n > 0; --n) {
-      if (r.chance(0.5)) w.fetch(r.below(5));
-      else w.push(r.below(5));
+      if (r.chance(0.5))
+        w.fetch(r.below(5));
+      else
+        w.push(r.below(5));
     }
     w.walk(r.below(5), r.between(1, 8), r.below(9));
-    w.bench.wait("the walk", [&] { return !w.walking(); }, 500);
+    w.bench.wait(
+        "the walk", [&] { return !w.walking(); }, 500);
     if (r.chance(0.3)) w.bench.tick(r.below(10));
   }
   for (uint64_t i = 0; i < 15; ++i) {
     w.bench.tick(40);
     w.walk(i % 5, 100, 100);
-    w.bench.wait("the walk", [&] { return !w.walking(); }, 500);
+    w.bench.wait(
+        "the walk", [&] { return !w.walking(); }, 500);
   }
   w.bench.tick(40);
   CHECK(w.promised == 0);
@@ -169,7 +177,8 @@ void random_run(Stall stall, int rounds) {
 
 }  // namespace
 
-TEST_CASE("wqe_store keeps a list per QP in order, under pushes from both sides, walks, stops and pops") {
+TEST_CASE(
+    "wqe_store keeps a list per QP in order, under pushes from both sides, walks, stops and pops") {
   SECTION("no stalls") { random_run(Stall::none(), 1200); }
   SECTION("random stalls") { random_run(Stall::random(0.4), 800); }
 }
@@ -184,7 +193,8 @@ TEST_CASE("wqe_store empties the list of one QP and keeps the others") {
     CHECK(w.promised == 24);
     for (uint64_t q = 0; q < 5; ++q) {
       w.walk(q, 100, 100);
-      w.bench.wait("the walk", [&] { return !w.walking(); }, 500);
+      w.bench.wait(
+          "the walk", [&] { return !w.walking(); }, 500);
       w.bench.tick(12);
     }
     CHECK(w.promised == 0);
@@ -198,7 +208,8 @@ TEST_CASE("wqe_store gives the first entry two cycles after the lookup, then one
   w.bench.tick(3);
   CHECK(w.fetched.cycles()[19] - w.fetched.cycles()[0] == 19);
   w.walk(3, 100, 0);
-  w.bench.wait("the walk", [&] { return !w.walking(); }, 100);
+  w.bench.wait(
+      "the walk", [&] { return !w.walking(); }, 100);
   CHECK(w.beat_cycles[0] - w.lk_cycles[0] == 2);
   CHECK(w.beat_cycles[19] - w.beat_cycles[0] == 19);
 }
