@@ -192,6 +192,28 @@ TEMPLATE_TEST_CASE("a drain ends by itself when data stop in mid-TLP and a compl
   CHECK(w.aw_log.size() == 1);
 }
 
+TEMPLATE_TEST_CASE("a new MRRS or MPS counts from the next request that meets an idle engine", "",
+                   W256, W512) {
+  typename DmaWorld<TestType>::Settings settings;
+  settings.mrrs = settings.mps = 0;
+  DmaWorld<TestType> w(settings);
+  w.read(1, {0x10'0040, 4000, 0, 3});
+  w.write(0, {0x20'0040, 4000});
+  w.bench.tick(8);
+  w.bench->cfg_mrrs_i = w.bench->cfg_mps_i = 3;  // the checks still expect 128 bytes
+  w.read(1, {0x11'0040, 900, 1, 0});
+  w.write(3, {0x21'0040, 900});
+  w.finish();
+  CHECK(w.reads == 32 + 8);
+  CHECK(w.writes == 32 + 8);
+  w.settings().mrrs = w.settings().mps = 3;
+  w.read(1, {0x12'0040, 4000, 0, 0});
+  w.write(0, {0x22'0040, 4000});
+  w.finish();
+  CHECK(w.reads == 40 + 4);
+  CHECK(w.writes == 40 + 4);
+}
+
 TEST_CASE("pulse_merge gives one pulse for each that came, also when they come together") {
   Bench<Vpulse_merge> bench;
   auto random = rng("pulses");
