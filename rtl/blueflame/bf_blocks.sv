@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // BAR1 writes into whole 64-byte blocks: an AXI4 write slave that merges the pieces of one block until all of its bytes are
 // there. Throughput: one block per cycle (DATA_W 1024: a beat with two blocks takes 2 cycles). Latency: 1 cycle from the
-// beat that completes a block to blk_valid. A block whose bytes do not all come before another block begins leaves with
-// blk_partial, its missing bytes zero. Reads are not offered: BAR1 is write only.
+// beat that completes a block to blk_valid. A block whose bytes do not all come before another block begins, or within
+// IDLE_CYCLES, leaves with blk_partial, its missing bytes undefined. Reads are not offered: BAR1 is write only.
+`include "rnic_assert.svh"
 module bf_blocks #(
-    parameter int unsigned DATA_W = 512
+    parameter int unsigned DATA_W = 512,
+    parameter int unsigned IDLE_CYCLES = 1024  // a block that gets no byte for so long is given up
 ) (
     input  logic                clk_i,
     input  logic                rst_i,
@@ -108,7 +110,11 @@ module bf_blocks #(
   logic holding, same, whole, evict, out_free, merge;
   assign holding = hold_mask_q != 64'd0;
   assign same = holding && hold_addr_q == piece_addr;
-  assign evict = piece_valid && holding && !same;  // the held block stays partial
+  localparam int unsigned TW = $clog2(IDLE_CYCLES + 1);
+  logic [TW-1:0] idle_q;
+  logic stale;
+  assign stale = idle_q == TW'(IDLE_CYCLES);
+  assign evict = holding && (stale || (piece_valid && !same));  // the held block stays partial
   assign merged_mask = (same ? hold_mask_q : 64'd0) | piece_mask;
   assign whole = &merged_mask;
   always_comb for (int i = 0; i < 64; i++) wide_mask[i*8+:8] = {8{piece_mask[i]}};
@@ -131,6 +137,8 @@ module bf_blocks #(
         blk_partial <= 1'b0;
       end
     end
+    if (!holding || merge) idle_q <= '0;
+    else if (!stale) idle_q <= idle_q + 1'b1;
     if (evict && out_free) begin
       blk_valid <= 1'b1;
       blk_addr <= hold_addr_q;
@@ -142,8 +150,11 @@ module bf_blocks #(
     if (rst_i) begin
       blk_valid <= 1'b0;
       hold_mask_q <= 64'd0;
+      idle_q <= '0;
     end
   end
+
+  `RNIC_STREAM_HOLD(blk_valid, blk_ready, {blk_addr, blk_data, blk_mask, blk_partial})
 
   logic unused;
   assign unused = ^{s_awaddr, beat_addr};

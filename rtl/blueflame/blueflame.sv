@@ -3,12 +3,16 @@
 // in the ring as well, so whatever cannot be executed from the push becomes a plain doorbell behind it.
 // Throughput: one block per cycle. Latency: 2 cycles from the last beat of the WQE's second or only block to bf_valid.
 // Order: pushes leave in the order of their first blocks. Becomes a doorbell (bf_fallbacks): a push whose blocks do not
-// follow one another, a WQE with links or an impossible segment count. Dropped and counted (doorbell_refused): blocks
-// outside the slices of existing QP numbers and a first block without its control segment.
+// follow one another or stop for IDLE_CYCLES, a WQE with links or an impossible segment count. A push begins at a multiple
+// of 4 KB in its slice (of the slice, if that is smaller), so that the rest of a broken push is never taken for a WQE.
+// Dropped and counted (doorbell_refused): blocks that begin no push, blocks outside the slices of existing QP numbers and a
+// first block without its control segment.
 // Blocks beyond the second (long inline data) are taken and not kept: the payload is read from the ring.
+`include "rnic_assert.svh"
 module blueflame #(
     parameter int unsigned DATA_W = 512,
-    parameter int unsigned N_QP = 64
+    parameter int unsigned N_QP = 64,
+    parameter int unsigned IDLE_CYCLES = 1024
 ) (
     input  logic                 clk_i,
     input  logic                 rst_i,
@@ -43,6 +47,7 @@ module blueflame #(
   // Slice of a QP: 16 MB / N_QP rounded down to a power of two, 16 KB at most (architecture, section 4).
   localparam int unsigned LOG_QP = (N_QP > 1) ? $clog2(N_QP) : 0;
   localparam int unsigned LOG_SLICE = (24 - LOG_QP > 14) ? 14 : 24 - LOG_QP;
+  localparam int unsigned LOG_START = (LOG_SLICE > 12) ? 12 : LOG_SLICE;
 
   if (LOG_SLICE < 7) begin : gen_bad_n
     $error("blueflame: N_QP leaves less than 128 bytes of BAR1 per QP");
@@ -53,7 +58,8 @@ module blueflame #(
   logic [511:0] blk_data;
   logic [63:0] blk_mask;
   bf_blocks #(
-      .DATA_W(DATA_W)
+      .DATA_W(DATA_W),
+      .IDLE_CYCLES(IDLE_CYCLES)
   ) u_blocks (
       .clk_i,
       .rst_i,
@@ -85,7 +91,7 @@ module blueflame #(
   logic [6:0] blocks;
   logic [3:0] seg_max;
   assign qpn_wide = blk_addr >> LOG_SLICE;
-  assign known = qpn_wide < N_QP && blk_addr < 32'h0100_0000;
+  assign known = qpn_wide < N_QP && blk_addr < 32'h0100_0000 && blk_addr[LOG_START-1:6] == '0;
   assign readable = &blk_mask[15:8];  // the control segment came whole
   assign bytes = 13'd32 + {1'b0, w.inline_len} + 13'd63;
   assign blocks = w.inlined ? bytes[12:6] : w.long_form ? 7'd2 : 7'd1;
@@ -101,7 +107,11 @@ module blueflame #(
   assign out_free = !bf_valid || bf_ready;
   assign fall_free = !db_valid || db_ready;
   // The open push is broken off by a block that does not continue it; that block is looked at in the next cycle.
-  assign break_open = blk_valid && open_q && !continues;
+  localparam int unsigned TW = $clog2(IDLE_CYCLES + 1);
+  logic [TW-1:0] idle_q;
+  logic stale;
+  assign stale = idle_q == TW'(IDLE_CYCLES);
+  assign break_open = open_q && (blk_valid ? !continues : stale);
   assign first = blk_valid && !open_q;
   assign fallback = first && known && readable && !simple;
   logic first_ok, single, second;
@@ -156,12 +166,15 @@ module blueflame #(
       cnt_bf_fallbacks_o <= 1'b1;
     end
     if (break_open && (kept_q || fall_free)) open_q <= 1'b0;
+    if (!open_q || blk_valid) idle_q <= '0;
+    else if (!stale) idle_q <= idle_q + 1'b1;
     if (first && fire && !first_ok && !fallback) cnt_doorbell_refused_o <= 1'b1;
 
     if (rst_i) begin
       bf_valid <= 1'b0;
       db_valid <= 1'b0;
       open_q <= 1'b0;
+      idle_q <= '0;
       cnt_bf_fallbacks_o <= 1'b0;
       cnt_doorbell_refused_o <= 1'b0;
     end
@@ -173,4 +186,7 @@ module blueflame #(
 
   logic unused;
   assign unused = ^{qpn_wide, blk_mask, w, bytes, s_awlen};
+
+  `RNIC_STREAM_HOLD(bf_valid, bf_ready, bf)
+  `RNIC_STREAM_HOLD(db_valid, db_ready, {db_qpn, db_index})
 endmodule

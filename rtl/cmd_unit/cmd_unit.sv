@@ -559,7 +559,8 @@ module cmd_unit #(
   assign refs = state_q == REFS;
   assign create_qp = is_qp && is_create;
   assign destroy_qp = is_qp && is_destroy;
-  assign new_path = is_modify && m_qp.mask_path;
+  // On the way to RESET or ERR attributes are ignored.
+  assign new_path = is_modify && m_qp.mask_path && m_qp.state != rnic_pkg::QPS_RESET && m_qp.state != rnic_pkg::QPS_ERR;
   always_comb begin
     pd_ref_i = is_pd ? number : {8'd0, pd_named};
     cq_ref_i = is_cq ? number : {8'd0, ref_step_q ? c_qp.recv_cqn : c_qp.send_cqn};

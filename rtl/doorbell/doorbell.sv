@@ -6,6 +6,7 @@
 // awready and wready depend on the other channel's valid: a write is taken whole.
 // Refused and counted, nothing else happens: a QPN beyond N_QP, an unknown offset, a write without both index
 // bytes, a CQ index of a QP that does not exist. The other checks belong to those who own the queues.
+`include "rnic_assert.svh"
 module doorbell #(
     parameter int unsigned N_QP = 64,
     parameter int unsigned UAR_STRIDE = 4096
@@ -92,7 +93,8 @@ module doorbell #(
   assign wr_good = wr_known && (|wr_kind) && (&s_wstrb[1:0]);
 
   logic room;
-  assign room = init_done_o && (!s_bvalid || s_bready) && (!db_valid || db_ready) &&
+  // An order has the memories' write port for its cycle, so that no flood of doorbells holds up cmd_unit.
+  assign room = init_done_o && !qpi_valid && (!s_bvalid || s_bready) && (!db_valid || db_ready) &&
                 (!rqdb_valid || rqdb_ready) && !(cq_busy && (wr_kind[2] || wr_kind[3]));
   assign s_awready = room && s_awvalid && s_wvalid;
   assign s_wready = s_awready;
@@ -168,8 +170,7 @@ module doorbell #(
   assign clearing = clear_q < (AW + 1)'(N_QP);
   assign init_done_o = !clearing;
   assign qpi_known = qpi.qpn < 24'(N_QP);
-  // A write of the same cycle goes first; the order is applied when no write needs the port.
-  assign qpi_ready = !clearing && !wr_fire && qpi_valid;
+  assign qpi_ready = !clearing && qpi_valid;
   assign clear_one = qpi_ready && qpi_known && qpi.op == rnic_pkg::QPI_CLEAR;
   assign rd_page = s_araddr >> SHIFT;
   assign rd_kind = kind_of(s_araddr[SHIFT-1:0]);
@@ -211,4 +212,9 @@ module doorbell #(
 
   logic unused;
   assign unused = ^{db_ctx, qpi, s_wdata[29:16], s_wstrb[2]};
+
+  `RNIC_STREAM_HOLD(db_valid, db_ready, {db_qpn, db_index})
+  `RNIC_STREAM_HOLD(rqdb_valid, rqdb_ready, {rqdb_qpn, rqdb_index})
+  `RNIC_STREAM_HOLD(cqdb_valid, cqdb_ready, {cqdb_cqn, cqdb_index, cqdb_arm, cqdb_arm_sol})
+  `RNIC_STREAM_HOLD(s_rvalid, s_rready, s_rdata)
 endmodule

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Event queues: writes a 16-byte EQE for each event into the ring of its EQ and raises the EQ's MSI-X vector behind it.
 // Throughput: one event per 3 cycles. Latency: 2 cycles from event to wrreq. Order: events of one input stay in order;
-// the MSI-X write follows its EQE. Lost and counted: an event for a full or missing EQ (eq_overrun).
+// the MSI-X write follows its EQE. Lost and counted: an event for a full or missing EQ (eq_overrun). A consumer index
+// that is not between the old one and the producer is not taken.
+`include "rnic_assert.svh"
 module event_queue #(
     parameter int unsigned DATA_W = 512,
     parameter int unsigned N_EQ = 8,
@@ -98,22 +100,28 @@ module event_queue #(
   assign {ev2_ready, ev1_ready, ev0_ready} = take ? gnt : 3'b000;
   assign pick_ev = gnt[0] ? ev0 : gnt[1] ? ev1 : ev2;
 
-  rnic_pkg::eq_entry_t ctx_q;
-  logic [15:0] prod_q, cons_q;
-  logic exists_q;
-  logic [AW-1:0] idx, pick_eq;
-  assign pick_eq = pick_ev.eqn[AW-1:0];
+  // FORM reads the EQ as it is then: a create or a consumer index of the cycle before counts.
+  rnic_pkg::eq_entry_t ctx;
+  logic [7:0] vector_q;
+  logic [15:0] prod, cons;
+  logic exists, msg_busy;
+  logic [AW-1:0] idx;
   assign idx = e_q.eqn[AW-1:0];
+  assign ctx = ctx_mem[idx];
+  assign prod = prod_mem[idx];
+  assign cons = cons_mem[idx];
+  assign exists = {1'b0, e_q.eqn} < 9'(N_EQ) && valid_q[idx];
 
   logic full, write_it, lose_it, cw_known;
   logic [15:0] size, used, slot, pass;
-  assign size = 16'd1 << ctx_q.log_size;
-  assign used = prod_q - cons_q;
-  assign slot = prod_q & (size - 16'd1);
-  assign pass = prod_q >> ctx_q.log_size;
+  assign size = 16'd1 << ctx.log_size;
+  assign used = prod - cons;
+  assign slot = prod & (size - 16'd1);
+  assign pass = prod >> ctx.log_size;
   assign full = used >= size;
-  assign write_it = state_q == FORM && exists_q && !full && !cw_valid;
-  assign lose_it = state_q == FORM && (!exists_q || full) && !cw_valid;
+  // A message on offer, or whose data are, keeps the port: request and data of the two must not be mixed up.
+  assign write_it = state_q == FORM && exists && !full && !cw_valid && !msg_busy;
+  assign lose_it = state_q == FORM && (!exists || full) && !cw_valid;
   assign cw_known = {1'b0, cw_index} < 9'(N_EQ);
 
   // ------------------------------------------------------------------------------ consumer indices
@@ -122,7 +130,12 @@ module event_queue #(
   assign eqw_eqn = eqw_addr_i[10:3];
   assign eqw_known = {1'b0, eqw_eqn} < 9'(N_EQ) && !eqw_addr_i[2];
   assign eqw_go = eqw_req_i && !eqw_ack_o;
-  assign eqw_write = eqw_go && eqw_we_i && eqw_known && (&eqw_wstrb_i[1:0]);
+  logic [15:0] eqw_step, eqw_used;
+  logic [AW-1:0] eqw_idx;
+  assign eqw_idx = eqw_eqn[AW-1:0];
+  assign eqw_step = eqw_wdata_i[15:0] - cons_mem[eqw_idx];
+  assign eqw_used = prod_mem[eqw_idx] - cons_mem[eqw_idx];
+  assign eqw_write = eqw_go && eqw_we_i && eqw_known && (&eqw_wstrb_i[1:0]) && eqw_step <= eqw_used;
 
   rnic_desc_pkg::eqe_t entry;
   always_comb begin
@@ -144,6 +157,7 @@ module event_queue #(
   // An EQE goes first; a message starts only between two EQEs, and its data follow it at once.
   assign msg_req = msg_valid && eqe_done && !msg_dat_q && state_q != SEND;
   assign msg_ready = msg_req && wrreq_ready;
+  assign msg_busy = msg_req || msg_dat_q;
   assign wrreq_valid = eqe_req_q || msg_req;
   always_comb begin
     wrreq = '0;
@@ -171,10 +185,6 @@ module event_queue #(
     state_q <= state_d;
     if (take) begin
       e_q <= pick_ev;
-      ctx_q <= ctx_mem[pick_eq];
-      prod_q <= prod_mem[pick_eq];
-      cons_q <= cons_mem[pick_eq];
-      exists_q <= {1'b0, pick_ev.eqn} < 9'(N_EQ) && valid_q[pick_eq];
     end
     if (wrreq_ready) eqe_req_q <= 1'b0;
     if (eqe_dat_q && wrdat_ready) eqe_dat_q <= 1'b0;
@@ -186,13 +196,14 @@ module event_queue #(
     if (write_it) begin
       eqe_req_q <= 1'b1;
       eqe_dat_q <= 1'b1;
-      eqe_addr_q <= ctx_q.base + {44'd0, slot, 4'd0};
+      eqe_addr_q <= ctx.base + {44'd0, slot, 4'd0};
       entry_q <= entry;
-      prod_mem[idx] <= prod_q + 16'd1;
+      vector_q <= ctx.msix;
+      prod_mem[idx] <= prod + 16'd1;
     end
     eqw_ack_o <= eqw_go;
-    if (eqw_go) eqw_rdata_o <= eqw_known ? {16'd0, cons_mem[eqw_eqn[AW-1:0]]} : 32'hFFFF_FFFF;
-    if (eqw_write) cons_mem[eqw_eqn[AW-1:0]] <= eqw_wdata_i[15:0];
+    if (eqw_go) eqw_rdata_o <= eqw_known ? {16'd0, cons_mem[eqw_idx]} : 32'hFFFF_FFFF;
+    if (eqw_write) cons_mem[eqw_idx] <= eqw_wdata_i[15:0];
     if (cw_valid && cw_known) begin
       ctx_mem[cw_index[AW-1:0]] <= cw;
       prod_mem[cw_index[AW-1:0]] <= '0;
@@ -232,7 +243,7 @@ module event_queue #(
       .clk_i,
       .rst_i,
       .raise_i(raise),
-      .raise_vector_i(ctx_q.msix),
+      .raise_vector_i(vector_q),
       .win_req_i(msix_req_i),
       .win_we_i(msix_we_i),
       .win_addr_i(msix_addr_i),
@@ -251,5 +262,9 @@ module event_queue #(
   );
 
   logic unused;
-  assign unused = ^{gnt_idx, timestamp_i, pass, e_q, ctx_q, eqw_wdata_i, eqw_wstrb_i, eqw_addr_i};
+  assign unused = ^{gnt_idx, timestamp_i, pass, e_q, ctx, eqw_wdata_i, eqw_wstrb_i, eqw_addr_i};
+
+  `RNIC_STREAM_HOLD(wrreq_valid, wrreq_ready, wrreq)
+  `RNIC_STREAM_HOLD(wrdat_valid, wrdat_ready, {wrdat_data, wrdat_cnt})
+  `RNIC_ASSERT(one_data_at_a_time, !(eqe_dat_q && msg_dat_q))
 endmodule

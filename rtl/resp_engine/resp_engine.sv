@@ -6,6 +6,7 @@
 // Throughput: one request per 2 cycles in, one answer per 3 cycles out, side by side. Latency: 4 cycles from an urgent
 // request to rsp_valid. Order: answers of one QP leave in PSN order; a NAK carries the acknowledgement of what precedes it.
 // Nothing is dropped, except the waiting answers of a QP that is reset.
+`include "rnic_assert.svh"
 module resp_engine #(
     parameter int unsigned N_QP = 64
 ) (
@@ -53,9 +54,9 @@ module resp_engine #(
   localparam int unsigned WAIT_W = 65;
   logic [WAIT_W-1:0] up_mem[N_QP];   // copy that the update reads
   logic [WAIT_W-1:0] out_mem[N_QP];  // copy that the sender reads
-  logic [15:0] sent_mem[N_QP];       // when the QP sent its last answer, modulo 2^16 cycles
+  logic [31:0] sent_mem[N_QP];       // when the QP sent its last answer, modulo 2^32 cycles
   logic [N_QP-1:0] waiting_q, in_slow_q, in_fast_q;
-  logic [15:0] last_sent_q, quiet, now_q;
+  logic [31:0] last_sent_q, quiet, now_q;
 
   // -------------------------------------------------------------- update: READ the old answer, MERGE, write
   logic up_q, up_fire;
@@ -79,10 +80,10 @@ module resp_engine #(
     merged.msn = keep_old ? old_q.msn : a_q.msn;
     merged.syndrome = keep_old ? old_q.syndrome : a_q.syndrome;
     merged.count = old_waits ? old_q.count + {7'd0, old_q.count != 8'hFF} : 8'd1;
-    merged.sampled = a_q.sampled;
+    merged.sampled = a_q.sampled || (old_waits && old_q.sampled);
   end
   assign quiet = now_q - last_sent_q;
-  assign hot = a_q.urgent || quiet >= cfg_cycles_i || a_q.syndrome != roce_pkg::SYN_ACK || merged.count >= cfg_count_i ||
+  assign hot = a_q.urgent || quiet >= {16'd0, cfg_cycles_i} || a_q.syndrome != roce_pkg::SYN_ACK || merged.count >= cfg_count_i ||
                cfg_cycles_i == 16'd0;
   assign new_fast = up_q && hot && !in_fast_q[a_idx];
   assign new_slow = up_q && !hot && !in_slow_q[a_idx] && !in_fast_q[a_idx];
@@ -92,7 +93,7 @@ module resp_engine #(
     if (up_fire) begin
       a_q <= ackq;
       old_q <= up_mem[up_idx];
-      last_sent_q <= sent_mem[up_idx];
+      last_sent_q <= (send_clear && send_idx == up_idx) ? now_q : sent_mem[up_idx];
     end
     if (up_q) begin
       up_mem[a_idx] <= merged;
@@ -104,7 +105,7 @@ module resp_engine #(
   // -------------------------------------------------- two lists of QPs: to send now, to send when time is up
   logic fast_valid, fast_ready, slow_valid, slow_ready, fast_in_ready, slow_in_ready;
   logic [AW-1:0] fast_idx, slow_idx;
-  logic [15:0] slow_stamp;
+  logic [31:0] slow_stamp;
   logic unused_level;
   localparam int unsigned LIST_DEPTH = (N_QP < 2) ? 2 : N_QP;
   localparam int unsigned LW = $clog2(LIST_DEPTH + 1);
@@ -125,7 +126,7 @@ module resp_engine #(
       .level_o(fast_level)
   );
   stream_fifo #(
-      .W(AW + 16),
+      .W(AW + 32),
       .DEPTH(LIST_DEPTH),
       .OUT_REG(0)
   ) u_slow (
@@ -144,10 +145,10 @@ module resp_engine #(
   // ------------------------------------------------------------------------------------------- sender
   typedef enum logic [1:0] {PICK, FORM, OUT} send_state_e;
   send_state_e send_q, send_d;
-  logic [15:0] waited;
+  logic [31:0] waited;
   logic slow_due, pick, pick_fast, send_conflict;
   assign waited = now_q - slow_stamp;
-  assign slow_due = slow_valid && (waited >= cfg_cycles_i || !waiting_q[slow_idx]);
+  assign slow_due = slow_valid && (waited >= {16'd0, cfg_cycles_i} || !waiting_q[slow_idx]);
   assign pick_fast = fast_valid;
   assign send_idx = pick_fast ? fast_idx : slow_idx;
   // The answer being merged in this cycle is read in the next one.
@@ -174,7 +175,7 @@ module resp_engine #(
 
   always_ff @(posedge clk_i) begin
     send_q <= send_d;
-    now_q <= now_q + 16'd1;
+    now_q <= now_q + 32'd1;
     if (send_clear) begin
       out_q <= out_mem[send_idx];
       sent_mem[send_idx] <= now_q;
@@ -245,4 +246,7 @@ module resp_engine #(
 
   logic unused;
   assign unused = ^{re_ctx, a_q, qpi, unused_level, old_q, behind, out_q};
+
+  `RNIC_STREAM_HOLD(rsp_valid, rsp_ready, rsp)
+  `RNIC_ASSERT(lists_have_room, (!new_fast || fast_in_ready) && (!new_slow || slow_in_ready))
 endmodule
