@@ -171,7 +171,6 @@ module tx_buffer #(
       last_mem[txp_q]  <= txp_s;
       if (prev_here) succ_mem[prev_s] <= txp_s;
     end
-    if (inl_fire) recv_mem[inl_s] <= {6'd0, inl_len};
     if (rsp_fire) begin
       recv_mem[rsp_s] <= recv_mem[rsp_s] + 13'(rdrsp.cnt) + rdrsp.lost;
       if (rdrsp.err && !failed_q[rsp_s]) status_mem[rsp_s] <= rdrsp.status;
@@ -188,13 +187,15 @@ module tx_buffer #(
       if (walk_prog[12:0] > ino_mem[walk_s]) ino_mem[walk_s] <= walk_prog[12:0];
       if (walk_prog[13]) next_mem[walk_s] <= next_mem[walk_s] + 6'd1;
     end
-    // Last, so that the walker cannot touch a slot that is handed out.
+    // Behind them, so that the walker cannot touch a slot that is handed out.
     if (slot_fire) begin
       recv_mem[new_s] <= 13'd0;
       ino_mem[new_s]  <= 13'd0;
       next_mem[new_s] <= 6'd0;
       seen_mem[new_s] <= 64'd0;
     end
+    // The slot may have been handed out in this very cycle.
+    if (inl_fire) recv_mem[inl_s] <= {6'd0, inl_len};
   end
 
   // ------------------------------------------------------------------- cycle 1: is it complete now
@@ -337,7 +338,6 @@ module tx_buffer #(
     if (rsp_keep) far_q[rsp_s] <= 1'b1;
     if (walk_fire && !(walk_seen && walk_prog[13])) pend_q[walk_s] <= 1'b0;
     if (rsp_next && rdrsp.tlp_last && far_q[rsp_s]) pend_q[rsp_s] <= 1'b1;
-    if (inl_fire) inline_q[inl_s] <= 1'b1;
     if (trc_valid_o) paid_q[pay_s] <= 1'b1;
 
     if (sel_fire) begin
@@ -359,6 +359,8 @@ module tx_buffer #(
       pend_q[new_s]      <= 1'b0;
       paid_q[new_s]      <= 1'b0;
     end
+    // The slot may have been handed out in this very cycle.
+    if (inl_fire) inline_q[inl_s] <= 1'b1;
     if (txp_fire) begin
       submitted_q[txp_s] <= 1'b1;
       known_q[txp_s]     <= 1'b1;

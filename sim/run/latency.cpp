@@ -42,6 +42,11 @@ struct Spread {
 };
 }  // namespace
 
+std::string threshold_text(Session& s) {
+  return fmt::format("  TX_START_THRESHOLD {} B{}", s.tx_start_threshold(),
+                     s.tx_start_threshold() == 0 ? " (whole frames)" : "");
+}
+
 void run_latency(Session& s, const std::string& name, const LatencyStep& step) {
   const size_t from = 0, to = s.peer_of(0);
   Host& a = *s.kit(from).host;
@@ -185,7 +190,11 @@ void run_latency(Session& s, const std::string& name, const LatencyStep& step) {
                       step.post == Post::kBlueFlame ? "pushed through BlueFlame"
                       : step.post == Post::kGpu     ? "doorbell rung by the GPU"
                                                     : "doorbell rung by the CPU"));
+  s.print(threshold_text(s));
   for (const std::string& line : stage_table(first, step.reference, core_ps)) s.print(line);
+  if (step.detail) {
+    for (const std::string& line : detail_table(first, core_ps)) s.print(line);
+  }
   if (step.repeat > 1) {
     const auto row = [&](const char* what, Spread& v) {
       if (v.values.empty()) return;

@@ -27,6 +27,7 @@ std::string with_name(const std::string& path, const std::string& name) {
 
 Session::Session(const Settings& settings, const RunOptions& options, Print print)
     : settings_(settings), options_(options), print_(std::move(print)), start_ns_(wall_ns()) {
+  threshold_ = settings_.host.tx_start_threshold;
   build();
 }
 
@@ -112,9 +113,15 @@ void Session::problem(const std::string& text) {
 void Session::snapshot_memory() {
   for (NodeKit& k : kits_) {
     k.host_check->snapshot();
-    for (const auto& [addr, size] : k.host->written_rings()) {
+    // Rings that the NIC writes, and those that the programs write.
+    std::vector<std::pair<uint64_t, uint64_t>> rings = k.host->written_rings();
+    for (auto& q : k.host->qps()) {
+      rings.emplace_back(q->qp->sq_addr(), uint64_t{RNIC_WQE_BLOCK} << q->qp->log_sq());
+      rings.emplace_back(q->qp->rq_addr(), uint64_t{RNIC_WQE_BLOCK} << q->qp->log_rq());
+    }
+    for (const auto& [addr, size] : rings) {
       for (uint64_t at = 0; at < size; at += mem::kPageBytes) {
-        const auto t = k.node->iommu().peek(addr + at, 1, mem::kWrite);
+        const auto t = k.node->iommu().peek(addr + at, 1, mem::kRead);
         if (t.ok) k.host_check->ignore(t.phys, std::min(mem::kPageBytes, size - at));
       }
     }
@@ -150,6 +157,10 @@ bool Session::run() {
     print_("");
     print_("== " + step.name);
     try {
+      if (step.tx_start_threshold) {
+        threshold_ = *step.tx_start_threshold;
+        for (NodeKit& k : kits_) k.host->nic().write(RNIC_CSR_TX_START_THRESHOLD, threshold_);
+      }
       if (step.latency) run_latency(*this, step.name, *step.latency);
       if (step.traffic) run_traffic(*this, step.name, *step.traffic);
       if (step.raw) run_raw(*this, step.name, *step.raw);

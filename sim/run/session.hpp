@@ -76,6 +76,7 @@ class Session {
   void ignore_memory(size_t node, const Region& region);
   void check_memory(const std::string& step);
   uint64_t seed(const std::string& name) const { return mem::substream(settings_.seed, name); }
+  uint32_t tx_start_threshold() const { return threshold_; }
   std::vector<Timeline>& timelines() { return timelines_; }
   double wall_seconds() const;  // since the session began
   void progress(const std::string& what);  // at most one line in two seconds
@@ -98,11 +99,12 @@ class Session {
   std::vector<Timeline> timelines_;
   uint64_t start_ns_ = 0;
   double last_progress_ = 0;
+  uint32_t threshold_ = 0;
 };
 
 void run_latency(Session& session, const std::string& name, const LatencyStep& step);
 void run_traffic(Session& session, const std::string& name, const TrafficStep& step);
 void run_raw(Session& session, const std::string& name, const RawStep& step);
-std::string counters_table(Session& session);
+std::string threshold_text(Session& session);
 
 }  // namespace rnic::sim

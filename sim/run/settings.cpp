@@ -119,6 +119,7 @@ void read_step(Reader& r, Step& step, const Settings& s) {
   r.req("name", step.name, text());
   enum class Do { kLatency, kTraffic, kRaw } what = Do::kLatency;
   r.req("do", what, one_of<Do>({{"latency", Do::kLatency}, {"traffic", Do::kTraffic}, {"raw", Do::kRaw}}));
+  r.opt("tx_start_threshold", step.tx_start_threshold, bytes(0, 4096));
   const bool pair = s.topology == Topology::kPair;
   const auto need_gpu = [&](Memory m, const std::string& key) {
     if ((m == Memory::kGpu || m == Memory::kBounce) && !s.has_gpu) r.error(key, "needs a GPU: give the key 'gpu'");
@@ -136,6 +137,7 @@ void read_step(Reader& r, Step& step, const Settings& s) {
       r.opt("target", l.target, kMemory());
       r.opt("repeat", l.repeat, unsigned_integer(1, 100'000));
       r.opt("reference", l.reference);
+      r.opt("detail", l.detail);
       need_gpu(l.source, "source");
       need_gpu(l.target, "target");
       if (l.post == Post::kGpu && !s.has_gpu) r.error("post", "needs a GPU: give the key 'gpu'");

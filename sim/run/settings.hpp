@@ -32,6 +32,7 @@ struct LatencyStep {
   Memory source = Memory::kHost, target = Memory::kHost;
   uint32_t repeat = 1;
   bool reference = false;  // print the published figures beside it
+  bool detail = false;     // print every event
 };
 
 // Messages of one kind from one node to the other.
@@ -64,6 +65,7 @@ struct RawStep {
 
 struct Step {
   std::string name;
+  std::optional<uint32_t> tx_start_threshold;  // from this step on, both nodes
   std::optional<LatencyStep> latency;
   std::optional<TrafficStep> traffic;
   std::optional<RawStep> raw;

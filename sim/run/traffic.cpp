@@ -17,7 +17,13 @@ constexpr TimePs kSettlePs = 1'500'000;  // an ACK may overtake data on their wa
 // When the bytes of a region became visible.
 class FlowWatch final : public pcie::Observer {
  public:
-  FlowWatch(uint64_t addr, uint64_t size, uint64_t warm_bytes) : first_(addr), last_(addr + size), warm_(warm_bytes) {}
+  FlowWatch(pcie::Fabric& fabric, uint64_t addr, uint64_t size, uint64_t warm_bytes)
+      : fabric_(fabric), first_(addr), last_(addr + size), warm_(warm_bytes) {
+    fabric_.add_observer(this);
+  }
+  ~FlowWatch() override { fabric_.remove_observer(this); }
+  FlowWatch(const FlowWatch&) = delete;
+  FlowWatch& operator=(const FlowWatch&) = delete;
   void on_visible(const pcie::VisibleEvent& v) override {
     if (v.addr < first_ || v.addr >= last_) return;
     const uint64_t before = bytes_;
@@ -34,6 +40,7 @@ class FlowWatch final : public pcie::Observer {
   uint64_t all_bytes() const { return bytes_; }
 
  private:
+  pcie::Fabric& fabric_;
   uint64_t first_, last_, warm_;
   uint64_t bytes_ = 0, warm_bytes_ = 0;
   TimePs warm_at_ = 0, end_ = 0;
@@ -218,7 +225,7 @@ void run_traffic(Session& s, const std::string& name, const TrafficStep& step) {
     r.target = &s.kit(r.to).host->region(place_of(f.target), bytes, f.target_misalign);
     uint64_t total = 0;
     for (uint32_t sz : f.sizes) total += sz;
-    r.watch = std::make_unique<FlowWatch>(r.target->iova, bytes, std::max<uint64_t>(1, total * f.count / f.sizes.size() / 10));
+    r.watch = std::make_unique<FlowWatch>(s.kit(r.to).node->fabric(), r.target->iova, bytes, std::max<uint64_t>(1, total * f.count / f.sizes.size() / 10));
     for (uint32_t q = 0; q < f.qps; ++q) {
       Lane l;
       const Session::Pair p = s.pair(next_pair++, r.from);
@@ -239,20 +246,6 @@ void run_traffic(Session& s, const std::string& name, const TrafficStep& step) {
   for (FlowRun& r : runs) {
     s.ignore_memory(r.to, *r.target);
     s.ignore_memory(r.from, *r.source);
-    s.kit(r.to).node->fabric().add_observer(r.watch.get());
-  }
-  // What the programs write themselves.
-  for (size_t n = 0; n < s.node_count(); ++n) {
-    NodeKit& k = s.kit(n);
-    for (auto& q : k.host->qps()) {
-      for (const auto& [addr, log] : {std::pair{q->qp->sq_addr(), q->qp->log_sq()}, {q->qp->rq_addr(), q->qp->log_rq()}}) {
-        const uint64_t size = uint64_t{RNIC_WQE_BLOCK} << log;
-        for (uint64_t at = 0; at < size; at += mem::kPageBytes) {
-          const auto t = k.node->iommu().peek(addr + at, 1, mem::kRead);
-          if (t.ok) k.host_check->ignore(t.phys, std::min(mem::kPageBytes, size - at));
-        }
-      }
-    }
   }
   std::vector<std::vector<BorderCount>> borders_before;
   std::vector<uint64_t> cycles_before;
@@ -287,7 +280,6 @@ void run_traffic(Session& s, const std::string& name, const TrafficStep& step) {
   }
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count();
 
-  for (FlowRun& r : runs) s.kit(r.to).node->fabric().remove_observer(r.watch.get());
   s.check_memory(name);
 
   // Results.
@@ -314,8 +306,7 @@ void run_traffic(Session& s, const std::string& name, const TrafficStep& step) {
   }
   s.figure(name + ".goodput", all_gbps, "Gb/s");
   s.figure(name + ".message_rate", all_rate, "M/s");
-  s.print(fmt::format("  TX_START_THRESHOLD {} B{}", s.settings().host.tx_start_threshold,
-                      s.settings().host.tx_start_threshold == 0 ? " (whole frames)" : ""));
+  s.print(threshold_text(s));
 
   // Busy: a transfer; stalled: offered and not taken; starved: nothing offered.
   s.print(fmt::format("  {:<28}{}", "share of core cycles, %",

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two NICs, their hosts and a cable, with everything checked: the bed of the system tests.
+//
+//   Bed bed;                                          // 512 bit, quick delays
+//   auto [qa, qb] = bed.connect();
+//   bed.watch();                                      // memory must stay as it is from here
+//   ...
+//   bed.check();                                      // memory, wire
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/mem/memory_checker.hpp"
+#include "harness/wire/tap.hpp"
+#include "regs/gen/rnic_regs.h"
+#include "sim/host/host.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/context.hpp"
+#include "tests/support/rng.hpp"
+
+namespace rnic::test {
+
+struct BedOptions {
+  pcie::Config pcie = pcie::Config::reference_delays();
+  sim::HostConfig host;
+  axi::DmaStalls stalls;
+  uint16_t bar_stall = 0;
+  uint64_t wire_bps = 200'000'000'000;
+  uint64_t wire_delay_ps = 50'000;
+  bool gpu = false;
+  mem::Layout layout = mem::Layout::kScattered;
+  wire::FaultHook* faults_a = nullptr;  // of what a sends
+  wire::FaultHook* faults_b = nullptr;
+  bool check_wire = true;
+  uint32_t data_w = 0;  // 0: the narrowest that the program has
+};
+
+inline uint64_t context_seed() { return Context::get().options().seed; }
+
+// One side: node, host, checkers.
+struct Side {
+  sim::Node* node = nullptr;
+  std::unique_ptr<sim::Host> host;
+  std::unique_ptr<mem::MemoryChecker> memory, gpu_memory;
+};
+
+class Bed {
+ public:
+  explicit Bed(const BedOptions& options = {}) : options_(options) {
+    for (int i = 0; i < 2; ++i) {
+      sim::NodeConfig c;
+      c.name = std::string(1, i == 0 ? 'a' : 'b');
+      c.nic.data_w = options.data_w != 0 ? options.data_w : sim::nic_widths().front();
+      c.nic.seed = context_seed();
+      c.pcie = options.pcie;
+      c.pcie.seed = mem::substream(context_seed(), "pcie." + c.name);
+      c.dma.layout = options.layout;
+      c.dma.seed = mem::substream(context_seed(), "memory." + c.name);
+      c.dma_pins.stalls = options.stalls;
+      c.dma_pins.seed = mem::substream(context_seed(), "axi." + c.name);
+      c.bar_pins.stall = options.bar_stall;
+      if (options.gpu) {
+        pcie::GpuConfig g = pcie::gpu_reference_delays();
+        g.base = 0x80'0000'0000;
+        g.limit = g.base + (1 << 26);
+        c.gpus.push_back(g);
+      }
+      side(i).node = &world.add_node(c);
+    }
+    link = &world.connect(*a.node, *b.node, {.rate_bps = options.wire_bps, .delay_ps = options.wire_delay_ps});
+    link->add_observer(&tap);
+    if (options.faults_a != nullptr) link->set_faults(0, options.faults_a);
+    if (options.faults_b != nullptr) link->set_faults(1, options.faults_b);
+    world.power_on();
+    for (int i = 0; i < 2; ++i) {
+      sim::HostConfig h = options.host;
+      h.id = static_cast<uint8_t>(i + 1);
+      side(i).host = std::make_unique<sim::Host>(world, *side(i).node, h);
+      side(i).host->start(static_cast<uint8_t>(2 - i));
+      side(i).memory = std::make_unique<mem::MemoryChecker>(side(i).node->memory(), "host memory of " + side(i).node->name());
+      if (options.gpu)
+        side(i).gpu_memory =
+            std::make_unique<mem::MemoryChecker>(side(i).node->gpu(0).memory(), "GPU memory of " + side(i).node->name());
+    }
+  }
+
+  Side& side(int i) { return i == 0 ? a : b; }
+  std::pair<sim::Qp*, sim::Qp*> connect(const sim::ConnectOptions& o = {}) { return sim::connect(*a.host, *b.host, o); }
+  void run_ns(uint64_t ns) { world.run_until(world.now_ps() + ns * 1000); }
+
+  // Golden := memory now, rings that the NIC writes aside.
+  void watch() {
+    for (int i = 0; i < 2; ++i) {
+      Side& s = side(i);
+      s.memory->snapshot();
+      if (s.gpu_memory) s.gpu_memory->snapshot();
+      for (const auto& [addr, size] : s.host->written_rings()) ignore(s, addr, size);
+      for (auto& q : s.host->qps()) {
+        ignore(s, q->qp->sq_addr(), uint64_t{RNIC_WQE_BLOCK} << q->qp->log_sq());
+        ignore(s, q->qp->rq_addr(), uint64_t{RNIC_WQE_BLOCK} << q->qp->log_rq());
+      }
+    }
+  }
+  static void ignore(Side& s, uint64_t addr, uint64_t size) {
+    for (uint64_t at = 0; at < size; at += mem::kPageBytes) {
+      const auto t = s.node->iommu().peek(addr + at, 1, mem::kRead);
+      if (t.ok) s.memory->ignore(t.phys, std::min(mem::kPageBytes, size - at));
+    }
+  }
+  // The bytes that must be in a region of `s` at the end.
+  void expect(Side& s, const sim::Region& r, uint64_t offset, const std::vector<uint8_t>& data) {
+    mem::MemoryChecker& m = r.place == sim::Place::kGpu ? *s.gpu_memory : *s.memory;
+    m.expect_write(r.buffer, offset, data.data(), data.size());
+  }
+  void check() {
+    for (int i = 0; i < 2; ++i) {
+      if (auto d = side(i).memory->compare()) FAIL_CHECK(d->to_string());
+      if (side(i).gpu_memory) {
+        if (auto d = side(i).gpu_memory->compare()) FAIL_CHECK(d->to_string());
+      }
+    }
+    if (!options_.check_wire) return;
+    for (const std::string& m : tap.messages()) FAIL_CHECK(m);
+  }
+  uint64_t counter(Side& s, uint32_t index) { return s.host->nic().counter(index); }
+
+  sim::World world;
+  wire::Tap tap{{}};
+  Side a, b;
+  wire::Link* link = nullptr;
+
+ private:
+  BedOptions options_;
+};
+
+// Fills a region of the CPU's side with random bytes and tells the checker.
+inline std::vector<uint8_t> fill(Bed& bed, Side& s, sim::Region& r, Rng& rng) {
+  std::vector<uint8_t> data = rng.bytes(r.size);
+  r.buffer.write(0, data.data(), data.size());
+  (void)bed;
+  (void)s;
+  return data;
+}
+
+}  // namespace rnic::test

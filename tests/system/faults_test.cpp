@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine around the NIC fails: the QP goes to ERR, a CQE or event says why, the others go on; resets leave nothing
+// behind.
+#include "tests/system/bed.hpp"
+
+using namespace rnic;
+using namespace rnic::test;
+
+namespace {
+
+struct Two {
+  sim::Qp *qa, *qb, *na, *nb;
+  sim::Region *src, *dst;
+  std::vector<uint8_t> data;
+};
+
+Two set_up(Bed& bed, const sim::ConnectOptions& o = {}) {
+  Rng rng = test::rng("faults");
+  auto [qa, qb] = bed.connect(o);
+  auto [na, nb] = bed.connect();
+  sim::Region& src = bed.a.host->region(sim::Place::kHost, 65536);
+  sim::Region& dst = bed.b.host->region(sim::Place::kHost, 65536);
+  return {qa, qb, na, nb, &src, &dst, fill(bed, bed.a, src, rng)};
+}
+
+void neighbour_works(Bed& bed, Two& t) {
+  bed.a.host->write(*t.na, *t.src, 100, *t.dst, 40000, 5000);
+  bed.expect(bed.b, *t.dst, 40000, {t.data.begin() + 100, t.data.begin() + 5100});
+  CHECK(bed.a.host->wait_completion(*t.na).ok());
+  bed.run_ns(2000);
+  bed.check();
+}
+
+// All completions of a failed QP: one with `status`, the rest flushed or, before the failure, good.
+void expect_error(Bed& bed, sim::Qp& q, uint32_t posted, std::vector<uint8_t> allowed) {
+  uint32_t errors = 0;
+  for (uint32_t i = 0; i < posted; ++i) {
+    const driver::Completion c = bed.a.host->wait_completion(q, 500'000'000);
+    INFO("completion " << i << ": " << driver::status_name(c.status));
+    if (c.ok()) {
+      CHECK(errors == 0);
+      continue;
+    }
+    if (errors++ == 0) {
+      CHECK(std::find(allowed.begin(), allowed.end(), c.status) != allowed.end());
+    } else {
+      CHECK(c.status == RNIC_CQE_STATUS_WR_FLUSH_ERR);
+    }
+  }
+  CHECK(errors > 0);
+  CHECK(bed.a.host->nic().query_qp(q.number()).state == RNIC_QP_STATE_ERR);
+}
+
+}  // namespace
+
+TEST_CASE("a source that the IOMMU does not map fails its message with a local protection error") {
+  Bed bed;
+  Two t = set_up(bed);
+  bed.watch();
+  bed.a.node->iommu().unmap(t.src->iova + 8192, 4096);
+  for (int i = 0; i < 4; ++i) bed.a.host->post_write(*t.qa, *t.src, 4096u * static_cast<uint32_t>(i), *t.dst, 0, 4096);
+  // Messages before the hole land.
+  bed.expect(bed.b, *t.dst, 0, {t.data.begin() + 4096, t.data.begin() + 8192});
+  t.qa->qp->ring();
+  expect_error(bed, *t.qa, 4, {RNIC_CQE_STATUS_LOC_PROT_ERR});
+  CHECK(bed.counter(bed.a, RNIC_CNT_DMA_PAGE_FAULT) >= 1);
+  neighbour_works(bed, t);
+}
+
+TEST_CASE("a target that the IOMMU does not map takes the responder's QP to ERR with an event") {
+  Bed bed;
+  Two t = set_up(bed);
+  bed.watch();
+  bed.b.node->iommu().unmap(t.dst->iova, 4096);
+  bed.a.host->write(*t.qa, *t.src, 0, *t.dst, 0, 512);
+  const auto e = bed.b.host->wait_event();
+  REQUIRE(e);
+  CHECK(e->type == RNIC_EQE_TYPE_DMA_FAULT);
+  CHECK(e->number == t.qb->number());
+  CHECK(bed.b.host->nic().query_qp(t.qb->number()).state == RNIC_QP_STATE_ERR);
+  CHECK(bed.counter(bed.b, RNIC_CNT_DMA_PAGE_FAULT) >= 1);
+  neighbour_works(bed, t);
+}
+
+TEST_CASE("GPU memory is refused while peer-to-peer is off, as source and as target") {
+  BedOptions o;
+  o.gpu = true;
+  o.host.peer_to_peer = false;
+  Bed bed(o);
+  Two t = set_up(bed);
+  sim::Region& gpu_src = bed.a.host->region(sim::Place::kGpu, 4096);
+  sim::Region& gpu_dst = bed.b.host->region(sim::Place::kGpu, 4096);
+  auto [ga, gb] = bed.connect();
+  bed.watch();
+  bed.a.host->write(*t.qa, gpu_src, 0, *t.dst, 0, 512);
+  expect_error(bed, *t.qa, 1, {RNIC_CQE_STATUS_LOC_PROT_ERR});
+  CHECK(bed.counter(bed.a, RNIC_CNT_GDR_REFUSED) == 1);
+  bed.a.host->write(*ga, *t.src, 0, gpu_dst, 0, 512);
+  expect_error(bed, *ga, 1, {RNIC_CQE_STATUS_REM_ACCESS_ERR, RNIC_CQE_STATUS_REM_OP_ERR});
+  CHECK(bed.counter(bed.b, RNIC_CNT_GDR_REFUSED) == 1);
+  neighbour_works(bed, t);
+}
+
+TEST_CASE("a completion that never comes, or comes poisoned or as an error, fails its QP only") {
+  struct Attempt {
+    pcie::FaultKind kind;
+    uint32_t counter;
+  };
+  for (const Attempt& x : {Attempt{pcie::FaultKind::kNeverComes, RNIC_CNT_DMA_TIMEOUTS},
+                           Attempt{pcie::FaultKind::kPoison, RNIC_CNT_DMA_READ_ERRORS},
+                           Attempt{pcie::FaultKind::kUnsupported, RNIC_CNT_DMA_PAGE_FAULT},
+                           Attempt{pcie::FaultKind::kCompleterAbort, RNIC_CNT_DMA_READ_ERRORS}}) {
+    INFO("fault " << pcie::to_string(x.kind));
+    BedOptions o;
+    o.host.dma_timeout_us = 20;
+    Bed bed(o);
+    Two t = set_up(bed);
+    bed.watch();
+    pcie::FaultRule rule;
+    rule.kind = x.kind;
+    rule.first_addr = t.src->iova + 10000;
+    rule.last_addr = t.src->iova + 10001;
+    rule.count = 1;
+    const size_t handle = bed.a.node->fabric().add_fault(rule);
+    bed.a.host->post_write(*t.qa, *t.src, 0, *t.dst, 0, 3000);
+    bed.expect(bed.b, *t.dst, 0, {t.data.begin(), t.data.begin() + 3000});
+    bed.a.host->post_write(*t.qa, *t.src, 9000, *t.dst, 8192, 3000);
+    bed.a.host->post_write(*t.qa, *t.src, 20000, *t.dst, 16384, 3000);
+    t.qa->qp->ring();
+    expect_error(bed, *t.qa, 3, {RNIC_CQE_STATUS_LOC_PROT_ERR, RNIC_CQE_STATUS_LOC_ACCESS_ERR, RNIC_CQE_STATUS_FATAL_ERR});
+    CHECK(bed.a.node->fabric().fault_hits(handle) == 1);
+    CHECK(bed.counter(bed.a, x.counter) >= 1);
+    neighbour_works(bed, t);
+  }
+}
+
+TEST_CASE("a WQE that cannot be fetched takes its QP to ERR, and somebody hears of it") {
+  BedOptions o;
+  o.host.dma_timeout_us = 20;
+  Bed bed(o);
+  Two t = set_up(bed);
+  bed.watch();
+  pcie::FaultRule rule;
+  rule.kind = pcie::FaultKind::kUnsupported;
+  rule.first_addr = t.qa->qp->sq_addr();
+  rule.last_addr = rule.first_addr + 63;
+  rule.count = 1;
+  bed.a.node->fabric().add_fault(rule);
+  bed.a.host->write(*t.qa, *t.src, 0, *t.dst, 0, 512);
+  bool heard = false;
+  bed.world.run_while(
+      [&] {
+        if (auto c = bed.a.host->poll(*t.qa)) heard = heard || !c->ok();
+        if (auto e = bed.a.host->events().poll()) heard = heard || e->number == t.qa->number();
+        return !heard;
+      },
+      300'000'000, "a CQE or an event");
+  CHECK(bed.a.host->nic().query_qp(t.qa->number()).state == RNIC_QP_STATE_ERR);
+  neighbour_works(bed, t);
+}
+
+TEST_CASE("a completion queue that overflows loses the CQE, reports it and fails the QP") {
+  Bed bed;
+  Two t = set_up(bed, {.log_sq = 6, .log_cq = 2});
+  bed.watch();
+  for (int i = 0; i < 8; ++i) bed.a.host->post_write(*t.qa, *t.src, 0, *t.dst, 0, 16);
+  bed.expect(bed.b, *t.dst, 0, {t.data.begin(), t.data.begin() + 16});
+  t.qa->qp->ring();
+  const auto e = bed.a.host->wait_event();
+  REQUIRE(e);
+  CHECK(e->type == RNIC_EQE_TYPE_CQ_OVERRUN);
+  bed.run_ns(5000);
+  CHECK(bed.counter(bed.a, RNIC_CNT_CQ_OVERRUN) >= 1);
+  CHECK(bed.a.host->nic().query_qp(t.qa->number()).state == RNIC_QP_STATE_ERR);
+  uint32_t got = 0;
+  while (t.qa->cq->poll()) ++got;
+  CHECK(got == 4);  // what fitted is there, whole
+  neighbour_works(bed, t);
+}
+
+TEST_CASE("a device reset with DMA in flight leaves nothing behind, and the device works again") {
+  for (uint64_t wait_ns : {0u, 150u, 400u, 1000u, 2500u}) {
+    INFO("reset after " << wait_ns << " ns");
+    BedOptions o;
+    o.pcie = pcie::Config::gen5_x16();
+    Bed bed(o);
+    Two t = set_up(bed);
+    for (int i = 0; i < 12; ++i) {
+      bed.a.host->post_write(*t.qa, *t.src, 0, *t.dst, 4096, 16384);
+      bed.a.host->post_write(*t.na, *t.src, 0, *t.dst, 24576, 16384);
+      bed.b.host->post_write(*t.qb, *t.dst, 0, *t.src, 40000, 8000);
+    }
+    t.qa->qp->ring();
+    t.na->qp->ring();
+    t.qb->qp->ring();
+    bed.run_ns(wait_ns);
+    bed.a.host->nic().reset();
+    bed.run_ns(3000);  // posted writes that the fabric holds
+    CHECK(bed.a.node->port().dma().idle());
+    // From here the device must not touch memory by itself.
+    bed.a.memory->snapshot();
+    bed.run_ns(20'000);
+    if (auto d = bed.a.memory->compare()) FAIL_CHECK(d->to_string());
+    // Both start again.
+    bed.b.host->nic().reset();
+    bed.run_ns(3000);
+    bed.a.host->restart(2);
+    bed.b.host->restart(1);
+    Two u = set_up(bed);
+    bed.watch();
+    bed.a.host->write(*u.qa, *u.src, 3, *u.dst, 5, 10'000);
+    bed.expect(bed.b, *u.dst, 5, {u.data.begin() + 3, u.data.begin() + 10'003});
+    CHECK(bed.a.host->wait_completion(*u.qa).ok());
+    neighbour_works(bed, u);
+  }
+}
+
+TEST_CASE("a QP can be reset with work in flight and connected again") {
+  Bed bed;
+  Two t = set_up(bed, {.mtu = 1024});
+  for (uint64_t wait_ns : {0u, 100u, 300u, 700u, 1500u}) {
+    INFO("reset after " << wait_ns << " ns");
+    for (int i = 0; i < 8; ++i) bed.a.host->post_write(*t.qa, *t.src, 0, *t.dst, 0, 8000);
+    t.qa->qp->ring();
+    bed.run_ns(wait_ns);
+    bed.a.host->nic().modify_state(*t.qa->qp, RNIC_QP_STATE_RESET);
+    bed.run_ns(5000);
+    bed.b.host->nic().modify_state(*t.qb->qp, RNIC_QP_STATE_RESET);
+    while (bed.a.host->poll(*t.qa)) {
+    }
+    t.qa->qp->reset_indices();
+    sim::connect_pair(*bed.a.host, *t.qa, *bed.b.host, *t.qb, {.mtu = 1024, .psn_a = 77, .psn_b = 99});
+    bed.watch();
+    bed.a.host->write(*t.qa, *t.src, 1, *t.dst, 20'000, 9000);
+    bed.expect(bed.b, *t.dst, 20'000, {t.data.begin() + 1, t.data.begin() + 9001});
+    CHECK(bed.a.host->wait_completion(*t.qa).ok());
+    neighbour_works(bed, t);
+  }
+}
+
+TEST_CASE("moving a QP to ERR flushes what is posted") {
+  Bed bed;
+  Two t = set_up(bed);
+  bed.watch();
+  bed.a.host->nic().modify_state(*t.qa->qp, RNIC_QP_STATE_ERR);
+  for (int i = 0; i < 3; ++i) bed.a.host->post_write(*t.qa, *t.src, 0, *t.dst, 0, 100);
+  t.qa->qp->ring();
+  for (int i = 0; i < 3; ++i) CHECK(bed.a.host->wait_completion(*t.qa).status == RNIC_CQE_STATUS_WR_FLUSH_ERR);
+  neighbour_works(bed, t);
+}
+
+TEST_CASE("a CQ that is armed reports its next completion once") {
+  Bed bed;
+  Two t = set_up(bed);
+  bed.watch();
+  uint32_t interrupts = 0;
+  bed.a.host->nic().set_msix(0, 0xFEE00000, 0x41);
+  bed.a.node->fabric().set_msix_callback([&](uint64_t, uint64_t addr, uint32_t data) {
+    CHECK(addr == 0xFEE00000);
+    CHECK(data == 0x41);
+    ++interrupts;
+  });
+  t.qa->cq->update(true);
+  bed.run_ns(1000);
+  for (int i = 0; i < 2; ++i) {
+    bed.a.host->write(*t.qa, *t.src, 0, *t.dst, 0, 100);
+    CHECK(bed.a.host->wait_completion(*t.qa).ok());
+  }
+  bed.expect(bed.b, *t.dst, 0, {t.data.begin(), t.data.begin() + 100});
+  const auto e = bed.a.host->wait_event();
+  REQUIRE(e);
+  CHECK(e->type == RNIC_EQE_TYPE_COMPLETION);
+  CHECK(e->number == t.qa->cqn);
+  bed.run_ns(2000);
+  CHECK_FALSE(bed.a.host->events().poll());
+  CHECK(interrupts == 1);
+  neighbour_works(bed, t);
+}

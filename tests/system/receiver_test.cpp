@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+// One NIC against a software peer that sends what no NIC should: broken frames, gaps, floods.
+#include "harness/roce/check.hpp"
+#include "harness/roce/frame.hpp"
+#include "tests/system/bed.hpp"
+
+using namespace rnic;
+using namespace rnic::test;
+
+namespace {
+
+constexpr uint32_t kPeerQpn = 0x777;
+constexpr uint32_t kFirstPsn = 0x1000;
+
+// A responder NIC at end 0 of a cable, and the far end in software.
+class Lone {
+ public:
+  explicit Lone(uint64_t wire_bps = 100'000'000'000) {
+    sim::NodeConfig c;
+    c.name = "responder";
+    c.nic.data_w = sim::nic_widths().front();
+    node = &world.add_node(c);
+    link = &world.open_end(
+        *node, {.rate_bps = wire_bps, .delay_ps = 50'000}, [this](sim::TimePs now) { edge(now); }, 50'000);
+    world.power_on();
+    host = std::make_unique<sim::Host>(world, *node, sim::HostConfig{.id = 1});
+    host->start(2);
+    memory = &host->region(sim::Place::kHost, 65536);
+    qp = &host->create_qp();
+    driver::ConnectRequest r;
+    r.dest_qpn = kPeerQpn;
+    r.rq_psn = kFirstPsn;
+    r.mtu = RNIC_PATH_MTU_MTU_1024;
+    host->nic().connect(*qp->qp, r);
+    spec.eth_dst = {0x02, 0, 0, 0, 0, 1};
+    spec.eth_src = {0x02, 0, 0, 0, 0, 2};
+    spec.ip_src = roce::ipv4_address(192, 168, 0, 2);
+    spec.ip_dst = roce::ipv4_address(192, 168, 0, 1);
+    spec.dest_qp = qp->number();
+    spec.opcode = roce::kRcWriteOnly;
+    spec.psn = kFirstPsn;
+    spec.ack_req = true;
+    spec.va = memory->va;
+    spec.rkey = memory->key;
+    checker = std::make_unique<mem::MemoryChecker>(node->memory());
+    watch();
+  }
+
+  void watch() {
+    checker->snapshot();
+    for (const auto& [addr, size] : host->written_rings()) {
+      for (uint64_t at = 0; at < size; at += mem::kPageBytes) {
+        const auto t = node->iommu().peek(addr + at, 1, mem::kRead);
+        if (t.ok) checker->ignore(t.phys, std::min(mem::kPageBytes, size - at));
+      }
+    }
+  }
+  std::vector<uint8_t> frame(const roce::FrameSpec& s, std::span<const uint8_t> payload) const {
+    std::vector<uint8_t> f(roce::frame_size(s, payload.size()));
+    f.resize(roce::build_frame(s, payload, f));
+    return f;
+  }
+  void send(std::vector<uint8_t> f, bool err = false) { out.push_back({std::move(f), err}); }
+  void run_ns(uint64_t ns) { world.run_until(world.now_ps() + ns * 1000); }
+  void expect(uint64_t offset, std::span<const uint8_t> data) {
+    checker->expect_write(memory->buffer, offset, data.data(), data.size());
+  }
+  void check() {
+    if (auto d = checker->compare()) FAIL_CHECK(d->to_string());
+  }
+  uint64_t counter(uint32_t index) { return host->nic().counter(index); }
+
+  sim::World world;
+  sim::Node* node;
+  wire::Link* link;
+  std::unique_ptr<sim::Host> host;
+  sim::Region* memory;
+  sim::Qp* qp;
+  std::unique_ptr<mem::MemoryChecker> checker;
+  roce::FrameSpec spec;
+  struct Answer {
+    uint8_t opcode, syndrome;
+    uint32_t psn, msn;
+  };
+  std::vector<Answer> answers;
+
+ private:
+  void edge(sim::TimePs now) {
+    wire::FrameInfo info;
+    while (link->rx(1).take(now, info)) {
+      CHECK(roce::check_frame(info.bytes).empty());
+      roce::FrameView v;
+      if (roce::parse_frame(info.bytes, v) == roce::ParseStatus::kOk) answers.push_back({v.opcode, v.syndrome, v.psn, v.msn});
+    }
+    // As many as the wire takes until the next look.
+    while (next < out.size() && link->tx(1).free_at() <= now + 50'000) {
+      link->tx(1).send(now, out[next].first, out[next].second);
+      ++next;
+    }
+  }
+  std::vector<std::pair<std::vector<uint8_t>, bool>> out;
+  size_t next = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a good WRITE from a software peer lands and is acknowledged") {
+  Lone l;
+  Rng rng = test::rng("payload");
+  const std::vector<uint8_t> data = rng.bytes(777);
+  l.spec.va = l.memory->va + 11;
+  l.spec.dma_len = 777;
+  l.send(l.frame(l.spec, data));
+  l.run_ns(3000);
+  l.expect(11, data);
+  l.check();
+  REQUIRE(l.answers.size() == 1);
+  CHECK(l.answers[0].opcode == roce::kRcAcknowledge);
+  CHECK(l.answers[0].psn == kFirstPsn);
+  CHECK(l.answers[0].msn == 1);
+}
+
+TEST_CASE("frames that are broken change nothing, send nothing, and are counted") {
+  Rng rng = test::rng("broken");
+  const std::vector<uint8_t> data = rng.bytes(300);
+  struct Attempt {
+    const char* what;
+    std::function<void(Lone&, std::vector<uint8_t>&, bool&)> spoil;
+    uint32_t counter;
+  };
+  const Attempt attempts[] = {
+      {"a payload bit", [](Lone&, auto& f, bool&) { f[100] ^= 0x10; }, RNIC_CNT_RX_ICRC_ERRORS},
+      {"an iCRC bit", [](Lone&, auto& f, bool&) { f.back() ^= 1; }, RNIC_CNT_RX_ICRC_ERRORS},
+      {"a bit of the R_Key", [](Lone&, auto& f, bool&) { f[14 + 20 + 8 + 12 + 9] ^= 1; }, RNIC_CNT_RX_ICRC_ERRORS},
+      {"marked bad by the MAC", [](Lone&, auto&, bool& err) { err = true; }, RNIC_CNT_RX_CRC_ERRORS},
+      {"cut short", [](Lone&, auto& f, bool&) { f.resize(f.size() - 40); }, RNIC_CNT_RX_HEADER_ERRORS},
+      {"transport version 1",
+       [](Lone&, auto& f, bool&) {
+         f[14 + 20 + 8 + 1] |= 1;
+         roce::fix_icrc(f);
+       },
+       RNIC_CNT_RX_HEADER_ERRORS},
+      {"a QP that does not exist",
+       [](Lone& l, auto& f, bool&) {
+         roce::FrameSpec s = l.spec;
+         s.dest_qp = 240;
+         f = l.frame(s, std::vector<uint8_t>(300));
+       },
+       RNIC_CNT_RX_UNKNOWN_QP},
+      {"another P_Key",
+       [](Lone& l, auto& f, bool&) {
+         roce::FrameSpec s = l.spec;
+         s.pkey = 0x8123;
+         f = l.frame(s, std::vector<uint8_t>(300));
+       },
+       RNIC_CNT_RX_PKEY_ERRORS},
+      {"another source address",
+       [](Lone& l, auto& f, bool&) {
+         roce::FrameSpec s = l.spec;
+         s.ip_src = roce::ipv4_address(192, 168, 0, 99);
+         f = l.frame(s, std::vector<uint8_t>(300));
+       },
+       RNIC_CNT_RX_ADDR_ERRORS},
+  };
+  for (const Attempt& x : attempts) {
+    INFO(x.what);
+    Lone l;
+    l.spec.dma_len = 300;
+    std::vector<uint8_t> f = l.frame(l.spec, data);
+    bool err = false;
+    x.spoil(l, f, err);
+    l.send(f, err);
+    l.run_ns(3000);
+    l.check();
+    CHECK(l.answers.empty());
+    CHECK(l.counter(x.counter) == 1);
+    // And the good one is executed.
+    l.send(l.frame(l.spec, data));
+    l.run_ns(3000);
+    l.expect(0, data);
+    l.check();
+    CHECK(l.answers.size() == 1);
+  }
+}
+
+TEST_CASE("requests that break the protocol are answered with NAK invalid request, and memory stays") {
+  struct Attempt {
+    const char* what;
+    std::function<void(roce::FrameSpec&, std::vector<uint8_t>&)> spoil;
+  };
+  const Attempt attempts[] = {
+      {"a MIDDLE without FIRST",
+       [](roce::FrameSpec& s, auto& d) {
+         s.opcode = roce::kRcWriteMiddle;
+         d.resize(1024);
+       }},
+      {"a LAST without FIRST", [](roce::FrameSpec& s, auto&) { s.opcode = roce::kRcWriteLast; }},
+      {"an ONLY longer than the MTU",
+       [](roce::FrameSpec& s, auto& d) {
+         d.resize(1028);
+         s.dma_len = 1028;
+       }},
+      {"a FIRST shorter than the MTU",
+       [](roce::FrameSpec& s, auto&) {
+         s.opcode = roce::kRcWriteFirst;
+         s.dma_len = 2000;
+       }},
+      {"a length that is not that of the payload", [](roce::FrameSpec& s, auto&) { s.dma_len = 299; }},
+      {"a reserved opcode", [](roce::FrameSpec& s, auto&) { s.opcode = 0x15; }},
+  };
+  for (const Attempt& x : attempts) {
+    INFO(x.what);
+    Lone l;
+    std::vector<uint8_t> data(300, 0x5A);
+    roce::FrameSpec s = l.spec;
+    s.dma_len = 300;
+    x.spoil(s, data);
+    l.send(l.frame(s, data));
+    l.run_ns(3000);
+    l.check();
+    REQUIRE(l.answers.size() == 1);
+    CHECK(l.answers[0].syndrome == 0x61);
+    CHECK(l.answers[0].psn == kFirstPsn);
+    CHECK(l.counter(RNIC_CNT_TX_NAK_INV) == 1);
+    CHECK(l.host->nic().query_qp(l.qp->number()).state == RNIC_QP_STATE_ERR);
+  }
+}
+
+TEST_CASE("a gap is reported once, duplicates are acknowledged and not executed") {
+  Lone l;
+  std::vector<uint8_t> data(64, 0x11);
+  roce::FrameSpec s = l.spec;
+  s.dma_len = 64;
+  l.send(l.frame(s, data));
+  l.run_ns(2000);
+  // 1 is missing.
+  std::vector<uint8_t> other(64, 0x22);
+  s.psn = kFirstPsn + 2;
+  l.send(l.frame(s, other));
+  s.psn = kFirstPsn + 3;
+  l.send(l.frame(s, other));
+  l.run_ns(2000);
+  REQUIRE(l.answers.size() == 2);
+  CHECK(l.answers[0].syndrome == 0x1F);
+  CHECK(l.answers[1].syndrome == 0x60);
+  CHECK(l.answers[1].psn == kFirstPsn + 1);
+  CHECK(l.counter(RNIC_CNT_RX_OUT_OF_ORDER) == 2);
+  CHECK(l.counter(RNIC_CNT_TX_NAK_SEQ) == 1);
+  // A duplicate of 0 with other bytes.
+  s.psn = kFirstPsn;
+  l.send(l.frame(s, other));
+  l.run_ns(2000);
+  l.expect(0, data);
+  l.check();
+  REQUIRE(l.answers.size() == 3);
+  CHECK(l.answers[2].syndrome == 0x1F);
+  CHECK(l.answers[2].psn == kFirstPsn);
+  CHECK(l.counter(RNIC_CNT_RX_DUPLICATES) == 1);
+  // The gap is filled.
+  s.psn = kFirstPsn + 1;
+  s.va = l.memory->va + 64;
+  l.send(l.frame(s, other));
+  l.run_ns(2000);
+  l.expect(64, other);
+  l.check();
+  CHECK(l.answers.back().psn == kFirstPsn + 1);
+  CHECK(l.answers.back().msn == 2);
+}
+
+TEST_CASE("a WRITE with immediate and no receive posted gets RNR NAK, and is taken after one is") {
+  Lone l;
+  std::vector<uint8_t> data(64, 0x33);
+  roce::FrameSpec s = l.spec;
+  s.opcode = roce::kRcWriteOnlyImm;
+  s.dma_len = 64;
+  s.imm = 0x12345678;
+  l.send(l.frame(s, data));
+  l.run_ns(2000);
+  REQUIRE(l.answers.size() == 1);
+  CHECK(l.answers[0].syndrome >> 5 == 1);
+  CHECK((l.answers[0].syndrome & 31) == 12);
+  l.check();
+  l.qp->qp->post_receives(1);
+  l.run_ns(500);
+  l.watch();
+  l.send(l.frame(s, data));
+  const driver::Completion c = l.host->wait_received(*l.qp);
+  CHECK(c.ok());
+  CHECK(c.imm.value_or(0) == 0x12345678);
+  CHECK(c.byte_count == 64);
+  l.expect(0, data);
+  l.run_ns(1000);
+  l.check();
+}
+
+TEST_CASE("a line-rate flood of minimum frames is taken or dropped whole, never torn") {
+  Lone l(200'000'000'000);
+  constexpr uint32_t kFrames = 3000;
+  // Every frame writes four bytes to a place of its own; a gap ends what is accepted, so each carries the QP's next PSN.
+  for (uint32_t i = 0; i < kFrames; ++i) {
+    roce::FrameSpec s = l.spec;
+    s.psn = kFirstPsn + i;
+    s.dma_len = 4;
+    s.va = l.memory->va + 4 * i;
+    s.ack_req = i % 64 == 63;
+    const uint32_t v = 0xA0000000 + i;
+    uint8_t d[4];
+    std::memcpy(d, &v, 4);
+    l.send(l.frame(s, d));
+  }
+  l.run_ns(40'000);
+  const uint64_t accepted = l.counter(RNIC_CNT_RX_ROCE_PACKETS), dropped = l.counter(RNIC_CNT_RX_BUFFER_DROPS);
+  CHECK(accepted + dropped == kFrames);
+  CHECK(l.counter(RNIC_CNT_RX_ICRC_ERRORS) == 0);
+  CHECK(l.counter(RNIC_CNT_RX_HEADER_ERRORS) == 0);
+  // What was executed lies there without a hole, and nothing else.
+  const driver::QpInfo info = l.host->nic().query_qp(l.qp->number());
+  const uint32_t done = info.epsn - kFirstPsn;
+  CHECK(l.counter(RNIC_CNT_RX_REQUESTS) == done);
+  CHECK(done > 100);
+  if (dropped == 0) CHECK(done == kFrames);
+  for (uint32_t i = 0; i < done; ++i) {
+    const uint32_t v = 0xA0000000 + i;
+    l.checker->expect_write(l.memory->buffer, 4 * i, &v, 4);
+  }
+  l.check();
+  INFO(accepted << " accepted, " << dropped << " dropped");
+}
+
+TEST_CASE("a flood of raw frames that nobody takes does not stop RDMA") {
+  Lone l;
+  std::vector<uint8_t> arp(60, 0);
+  std::fill_n(arp.begin(), 6, uint8_t{0xFF});
+  arp[12] = 0x08;
+  arp[13] = 0x06;
+  class Deaf final : public sim::RawPort {
+   public:
+    void on_raw_frame(sim::TimePs, std::span<const uint8_t>) override { ++frames; }
+    std::span<const uint8_t> next_raw_frame(sim::TimePs) override { return {}; }
+    uint32_t frames = 0;
+  } port;
+  l.node->nic().set_raw_port(&port);
+  for (int i = 0; i < 400; ++i) l.send(arp);
+  std::vector<uint8_t> data(200, 0x44);
+  roce::FrameSpec s = l.spec;
+  s.dma_len = 200;
+  l.send(l.frame(s, data));
+  l.run_ns(10'000);
+  l.expect(0, data);
+  l.check();
+  CHECK(l.answers.size() == 1);
+  CHECK(l.counter(RNIC_CNT_RX_RAW_FRAMES) + l.counter(RNIC_CNT_RX_RAW_DROPS) == 400);
+  CHECK(port.frames == l.counter(RNIC_CNT_RX_RAW_FRAMES));
+}

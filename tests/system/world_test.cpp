@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scenarios under all kinds of weather: stalls, reordered completions, real PCIe, many QPs, VLAN, IPv6, GPUs, raw frames,
+// threads. Each scenario compares every byte, checks every frame and counter by itself.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "harness/pcap/pcap.hpp"
+#include "harness/pcap/tshark.hpp"
+#include "harness/scenario/scenario.hpp"
+#include "sim/run/session.hpp"
+#include "tests/system/bed.hpp"
+
+using namespace rnic;
+using namespace rnic::test;
+
+namespace {
+
+struct Outcome {
+  bool good = false;
+  std::vector<std::string> problems;
+  sim::Figures figures;
+  std::string report;
+};
+
+Outcome run(const std::string& yaml, const sim::RunOptions& options = {}) {
+  const std::string width = "nic.data_w=" + std::to_string(sim::nic_widths().front());
+  const sim::Settings s =
+      sim::parse_settings(yaml, "test", {width, "wire.rate=200 Gb/s", "seed=" + std::to_string(context_seed())});
+  Outcome out;
+  sim::Session session(s, options, [&](const std::string& line) { out.report += line + "\n"; });
+  out.good = session.run();
+  out.problems = session.problems();
+  out.figures = session.figures();
+  return out;
+}
+
+void expect_good(const Outcome& o) {
+  for (const std::string& p : o.problems) FAIL_CHECK(p);
+  CHECK(o.good);
+}
+
+std::string temp_file(const std::string& name) {
+  return (std::filesystem::temp_directory_path() / ("rnic_" + std::to_string(::getpid()) + "_" + name)).string();
+}
+
+std::vector<char> content(const std::string& path) {
+  std::ifstream f(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(f), {}};
+}
+
+const char* const kTraffic = R"(
+steps:
+  - name: t
+    do: traffic
+    flows:
+      - {from: a, qps: 3, sizes: [1, 64, 700, 4 KiB, 9000], count: 90, depth: 8, random_offsets: true, source_misalign: 13}
+      - {from: b, qps: 2, sizes: [8, 300, 5000], count: 60, depth: 8, imm: true, random_offsets: true, target_misalign: 3}
+)";
+
+}  // namespace
+
+TEST_CASE("traffic survives random stalls of every AXI channel and of the BARs") {
+  expect_good(run(std::string("nic: {mtu: 1024}\nstalls: {aw: 0.3, w: 0.3, b: 0.5, ar: 0.3, r: 0.4, bar: 0.3}\n") + kTraffic));
+}
+
+TEST_CASE("traffic survives completions in random order, split at random, with jitter, on a real PCIe link") {
+  expect_good(run(std::string("nic: {mtu: 4096, pacing: 128}\n"
+                              "pcie: {preset: gen5x16, completion_bytes: 64, rcb: 64, random_split: true, interleave_completions: "
+                              "true, read_jitter: 900 ns, write_jitter: 100 ns}\nmemory: {layout: scattered}\n") +
+                  kTraffic));
+}
+
+TEST_CASE("traffic survives small TLPs and a slow IOMMU") {
+  expect_good(run(std::string("nic: {mtu: 2048}\npcie: {preset: gen5x16, mps: 128, mrrs: 128, completion_bytes: 64}\n"
+                              "iommu: {hit: 2 ns, miss: 300 ns, cache_entries: 16}\nmemory: {layout: scattered}\n") +
+                  kTraffic));
+}
+
+TEST_CASE("64 QPs in each direction share the NICs and every byte arrives") {
+  expect_good(run(R"(
+nic: {mtu: 1024}
+steps:
+  - name: many
+    do: traffic
+    flows:
+      - {from: a, qps: 64, sizes: [1, 100, 1024, 1500], count: 256, depth: 4, random_offsets: true}
+  - name: back
+    do: traffic
+    flows:
+      - {from: b, qps: 64, sizes: [8, 2000], count: 128, depth: 4, random_offsets: true}
+)"));
+}
+
+TEST_CASE("every number of QPs from 1 to 64 works", "[.soak]") {
+  for (uint32_t qps = 1; qps <= 64; ++qps) {
+    INFO(qps << " QPs");
+    expect_good(run("nic: {mtu: 512}\nsteps:\n  - name: t\n    do: traffic\n    flows:\n      - {from: a, qps: " +
+                    std::to_string(qps) + ", sizes: [1, 512, 1300], count: " + std::to_string(qps * 8) +
+                    ", depth: 4, random_offsets: true}\n"));
+  }
+}
+
+TEST_CASE("VLAN tags, priority and DSCP are on every frame, both ways, and the receiver takes them") {
+  const std::string pcap = temp_file("vlan.pcap");
+  sim::RunOptions o;
+  o.pcap_file = pcap;
+  expect_good(run(std::string("nic: {mtu: 1024}\nnet: {vlan: 42, pcp: 5, dscp: 26}\n") + kTraffic, o));
+  pcap::PcapReader reader(pcap);
+  pcap::PcapPacket p;
+  uint32_t frames = 0;
+  while (reader.next(p)) {
+    roce::FrameView v;
+    REQUIRE(roce::parse_frame(p.bytes, v) == roce::ParseStatus::kOk);
+    CHECK(v.vlan_count == 1);
+    CHECK(v.vlan_tci[0] == (5u << 13 | 42u));
+    CHECK(v.dscp() == 26);
+    ++frames;
+  }
+  CHECK(frames > 150);
+  std::filesystem::remove(pcap);
+}
+
+TEST_CASE("IPv6 carries everything, tagged or not") {
+  expect_good(run(std::string("nic: {mtu: 1024}\nnet: {ipv6: true}\n") + kTraffic));
+  expect_good(run(std::string("nic: {mtu: 4096}\nnet: {ipv6: true, vlan: 7, dscp: 10}\n") + kTraffic));
+}
+
+TEST_CASE("GPU memory is source and target, the GPU rings the doorbell, device memory takes part") {
+  expect_good(run(R"(
+nic: {mtu: 4096}
+gpu: {preset: reference}
+steps:
+  - {name: gpu_doorbell, do: latency, size: 4 KiB, source: gpu, target: gpu, post: gpu, repeat: 3}
+  - {name: gpu_imm, do: latency, size: 9000, imm: true, source: gpu, target: gpu}
+  - {name: device, do: latency, size: 4 KiB, source: device, target: device}
+  - {name: device_host, do: latency, size: 1000, source: device}
+  - {name: bounce, do: latency, size: 4 KiB, source: bounce}
+  - name: t
+    do: traffic
+    flows:
+      - {from: a, qps: 2, sizes: [64, 4 KiB, 7000], count: 40, depth: 8, source: gpu, random_offsets: true}
+      - {from: a, qps: 2, sizes: [64, 4 KiB, 7000], count: 40, depth: 8, target: gpu, imm: true, random_offsets: true}
+)"));
+}
+
+TEST_CASE("BlueFlame pushes of one and more blocks are executed without a fetch") {
+  const Outcome o = run(R"(
+steps:
+  - {name: b8, do: latency, size: 8, inline: true, post: blueflame, repeat: 3}
+  - {name: b32, do: latency, size: 32, inline: true, post: blueflame}
+  - {name: b64, do: latency, size: 64, inline: true, post: blueflame, repeat: 3}
+  - {name: b96, do: latency, size: 96, inline: true, post: blueflame}
+  - {name: b4000, do: latency, size: 4000, inline: true, post: blueflame}
+  - {name: gathered, do: latency, size: 3000, post: blueflame}
+)");
+  expect_good(o);
+  CHECK(o.figures.find("b64.pins_to_crossing") != nullptr);
+}
+
+TEST_CASE("raw frames pass in and out beside RDMA") {
+  expect_good(run(std::string("nic: {mtu: 1024}\n") + kTraffic + "  - {name: arp, do: raw, count: 5}\n"));
+}
+
+TEST_CASE("two nodes on one and on two threads take the same cycles and write the same capture") {
+  const std::string yaml = std::string("nic: {mtu: 1024}\nstalls: {r: 0.2, w: 0.2}\n") + kTraffic +
+                           "  - {name: single, do: latency, size: 4 KiB, imm: true}\n";
+  std::vector<Outcome> o;
+  std::vector<std::vector<char>> captures;
+  for (unsigned threads : {1u, 2u}) {
+    sim::RunOptions options;
+    options.threads = threads;
+    options.pcap_file = temp_file("threads.pcap");
+    o.push_back(run(yaml, options));
+    expect_good(o.back());
+    captures.push_back(content(options.pcap_file));
+    std::filesystem::remove(options.pcap_file);
+  }
+  CHECK(captures[0].size() > 100'000);
+  CHECK(captures[0] == captures[1]);
+  REQUIRE(o[0].figures.all().size() == o[1].figures.all().size());
+  for (size_t i = 0; i < o[0].figures.all().size(); ++i) {
+    INFO(o[0].figures.all()[i].name);
+    CHECK(o[0].figures.all()[i].value == o[1].figures.all()[i].value);
+  }
+}
+
+TEST_CASE("the same seed gives the same run, another seed another one") {
+  const std::string yaml = std::string("nic: {mtu: 1024}\nstalls: {r: 0.2, w: 0.2}\n") + kTraffic;
+  const double first = run(yaml).figures.find("t.cycles")->value;
+  CHECK(run(yaml).figures.find("t.cycles")->value == first);
+}
+
+TEST_CASE("tshark decodes the capture, and its opcodes are those that were sent") {
+  if (!pcap::Tshark::available()) {
+    WARN("tshark is not installed");
+    return;
+  }
+  const std::string path = temp_file("tshark.pcap");
+  sim::RunOptions o;
+  o.pcap_file = path;
+  expect_good(run(std::string("nic: {mtu: 1024}\n") + kTraffic, o));
+  const std::vector<pcap::TsharkFrame> decoded = pcap::Tshark::decode(path);
+  pcap::PcapReader reader(path);
+  pcap::PcapPacket p;
+  size_t n = 0;
+  while (reader.next(p)) {
+    REQUIRE(n < decoded.size());
+    roce::FrameView v;
+    REQUIRE(roce::parse_frame(p.bytes, v) == roce::ParseStatus::kOk);
+    const pcap::TsharkFrame& d = decoded[n++];
+    REQUIRE(d.opcode);
+    CHECK(*d.opcode == v.opcode);
+    CHECK(d.psn.value_or(0) == v.psn);
+    CHECK(d.dest_qp.value_or(0) == v.dest_qp);
+    CHECK_FALSE(d.malformed);
+  }
+  CHECK(n == decoded.size());
+  CHECK(n > 150);
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("a frame may start before its payload is complete, and figures are the same bytes") {
+  expect_good(run(std::string("nic: {mtu: 4096, tx_start_threshold: 2048}\nwire: {rate: 100 Gb/s}\n") + kTraffic));
+}
+
+TEST_CASE("a wrong scenario is refused with file, line and what was expected") {
+  const auto text = [](const std::string& yaml) {
+    try {
+      sim::parse_settings(yaml, "bad.yaml");
+    } catch (const scenario::ScenarioError& e) {
+      return std::string(e.what());
+    }
+    return std::string("accepted");
+  };
+  CHECK(text("nic: {data_width: 512}\nsteps: [{name: x, do: latency}]\n").find("bad.yaml:1") != std::string::npos);
+  CHECK(text("wire: {delay: 5}\nsteps: [{name: x, do: latency}]\n").find("wire.delay") != std::string::npos);
+  CHECK(text("steps: [{name: x, do: latency, source: gpu}]\n").find("needs a GPU") != std::string::npos);
+  CHECK(text("steps: [{name: x, do: traffic, flows: [{sizes: [64], qps: 65}]}]\n").find("qps") != std::string::npos);
+  CHECK(text("steps: [{name: x, do: fly}]\n").find("one of") != std::string::npos);
+  CHECK(text("seed: 1\n").find("steps") != std::string::npos);
+}
