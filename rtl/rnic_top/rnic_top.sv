@@ -17,7 +17,8 @@ module rnic_top #(
     parameter int unsigned N_TXSLOT = 64,           // packets being filled
     parameter int unsigned N_TAG = 128,             // read TLPs in flight
     parameter int unsigned DEVMEM_BYTES = 262144,
-    parameter int unsigned RX_BUF_BYTES = 131072,
+    parameter int unsigned RX_BUF_BYTES = 524288,   // received packets that wait: bytes
+    parameter int unsigned N_RXPKT = 2048,          // and packets
     parameter int unsigned UAR_STRIDE = 4096,       // 256 or 4096
     parameter int unsigned CTX_LAT = 1,             // context read latency, 1 to 3
     parameter int unsigned GEN_FCS = 0,             // 1: frames carry their FCS
@@ -1358,7 +1359,8 @@ module rnic_top #(
   );
   rx_buffer #(
       .DATA_W(DATA_W),
-      .RX_BUF_BYTES(RX_BUF_BYTES)
+      .RX_BUF_BYTES(RX_BUF_BYTES),
+      .N_META(N_RXPKT)
   ) u_rx_buffer (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
