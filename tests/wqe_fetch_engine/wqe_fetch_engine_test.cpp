@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <Vfetch1024.h>
 #include <Vfetch128.h>
+#include <Vfetch256.h>
 #include <Vfetch512.h>
 
 #include <deque>
@@ -383,6 +384,15 @@ Wqe any_wqe(Rng& r) {
 }
 
 template <class Model>
+constexpr unsigned kDataW = 1024;
+template <>
+constexpr unsigned kDataW<Vfetch128> = 128;
+template <>
+constexpr unsigned kDataW<Vfetch256> = 256;
+template <>
+constexpr unsigned kDataW<Vfetch512> = 512;
+
+template <class Model>
 void random_jobs(unsigned data_w, Stall stall, double fail, double malformed, int rounds) {
   World<Model> w(data_w, stall);
   auto r = rng("jobs");
@@ -444,10 +454,8 @@ void random_jobs(unsigned data_w, Stall stall, double fail, double malformed, in
 }  // namespace
 
 TEMPLATE_TEST_CASE("wqe_fetch_engine decodes random rings from reads that come in any order", "",
-                   Vfetch128, Vfetch512, Vfetch1024) {
-  const unsigned data_w = std::is_same_v<TestType, Vfetch128>   ? 128
-                          : std::is_same_v<TestType, Vfetch512> ? 512
-                                                                : 1024;
+                   Vfetch128, Vfetch256, Vfetch512, Vfetch1024) {
+  const unsigned data_w = kDataW<TestType>;
   SECTION("well formed, no stalls") { random_jobs<TestType>(data_w, Stall::none(), 0, 0, 400); }
   SECTION("malformed") { random_jobs<TestType>(data_w, Stall::random(0.3), 0, 0.3, 400); }
   SECTION("failing reads") { random_jobs<TestType>(data_w, Stall::random(0.3), 0.3, 0.1, 400); }
@@ -455,10 +463,8 @@ TEMPLATE_TEST_CASE("wqe_fetch_engine decodes random rings from reads that come i
 }
 
 TEMPLATE_TEST_CASE("wqe_fetch_engine reads over the end of the ring from every position", "",
-                   Vfetch128, Vfetch512, Vfetch1024) {
-  const unsigned data_w = std::is_same_v<TestType, Vfetch128>   ? 128
-                          : std::is_same_v<TestType, Vfetch512> ? 512
-                                                                : 1024;
+                   Vfetch128, Vfetch256, Vfetch512, Vfetch1024) {
+  const unsigned data_w = kDataW<TestType>;
   World<TestType> w(data_w);
   auto r = rng("wrap");
   for (unsigned log = 1; log <= 5; ++log) {
