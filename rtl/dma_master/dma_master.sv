@@ -127,6 +127,12 @@ module dma_master #(
   input  logic                     m_axi_rlast,
   input  logic                     m_axi_ruser,       // poison
 
+  // Write requests to GPU and device_memory, accepted and answered, modulo 2^10 (cqe_fence).
+  output logic [9:0]               gpu_accepted_o,
+  output logic [9:0]               gpu_done_o,
+  output logic [9:0]               dev_accepted_o,
+  output logic [9:0]               dev_done_o,
+
   output logic                     cnt_dma_reads_o,
   output logic                     cnt_dma_writes_o,
   output logic [15:0]              cnt_dma_read_bytes_amount_o,
@@ -169,6 +175,7 @@ module dma_master #(
   dma_write #(
     .DATA_W(DATA_W), .DEVMEM_BYTES(DEVMEM_BYTES), .N_WR(N_WR)
   ) u_write (
+    .gpu_accepted_o, .gpu_done_o, .dev_accepted_o, .dev_done_o,
     .clk_i, .rst_i, .cfg_mps_i, .cfg_relaxed_i, .gdr_en_i, .gpu_base_i, .gpu_limit_i,
     .devmem_base_i, .drain_i, .idle_o(wr_idle),
     .req_valid({wr3_req_valid, wr2_req_valid, wr1_req_valid, wr0_req_valid}),

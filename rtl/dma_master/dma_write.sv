@@ -72,6 +72,12 @@ module dma_write #(
   output logic                  cnt_page_fault_o,
   output logic                  cnt_gdr_refused_o,
 
+  // Requests to GPU and device_memory, accepted and answered, modulo 2^10.
+  output logic [9:0]            gpu_accepted_o,
+  output logic [9:0]            gpu_done_o,
+  output logic [9:0]            dev_accepted_o,
+  output logic [9:0]            dev_done_o,
+
   output logic                  trc_valid_o,
   output logic [63:0]           trc_o,
   output logic                  trc_sampled_o,
@@ -150,6 +156,10 @@ module dma_write #(
   logic          gpu_done, dev_done, far_none;
   assign gpu_acc_d = gpu_acc_q + FW'(acc_fire && acc_ok && acc_target == rnic_pkg::TGT_GPU);
   assign dev_acc_d = dev_acc_q + FW'(acc_fire && acc_ok && acc_target == rnic_pkg::TGT_DEVICE);
+  assign gpu_accepted_o = gpu_acc_q;
+  assign gpu_done_o = gpu_done_q;
+  assign dev_accepted_o = dev_acc_q;
+  assign dev_done_o = dev_done_q;
   assign far_none = gpu_acc_q == gpu_done_q && dev_acc_q == dev_done_q;
 
   assign fenced = {req3.fence, req2.fence, req1.fence, req0.fence};

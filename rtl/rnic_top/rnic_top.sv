@@ -172,6 +172,9 @@ module rnic_top #(
 
   logic core_rst, mac_rst;
   logic running, ready, tx_quiet;
+  logic [9:0] gpu_accepted, gpu_done, dev_accepted, dev_done;
+  logic pcq_valid, pcq_ready;
+  rnic_pkg::cqe_req_t pcq;
   logic [rnic_regs_pkg::N_COUNTERS-1:0] cnt_inc;
   logic [4:0] cnt_add;
   logic [79:0] cnt_amount;
@@ -1529,9 +1532,9 @@ module rnic_top #(
       .wrdat_data(wr0_dat_data),
       .wrdat_cnt(wr0_dat_cnt),
       .wrdat_last(wr0_dat_last),
-      .cqe_valid(cq0_valid),
-      .cqe_ready(cq0_ready),
-      .cqe(cq0)
+      .cqe_valid(pcq_valid),
+      .cqe_ready(pcq_ready),
+      .cqe(pcq)
   );
   resp_engine #(
       .N_QP(N_QP)
@@ -1640,6 +1643,20 @@ module rnic_top #(
   );
 
   // ------------------------------------------------------------------------- Completions and events
+  cqe_fence u_cqe_fence (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .gpu_accepted_i(gpu_accepted),
+      .gpu_done_i(gpu_done),
+      .dev_accepted_i(dev_accepted),
+      .dev_done_i(dev_done),
+      .in_valid(pcq_valid),
+      .in_ready(pcq_ready),
+      .in(pcq),
+      .out_valid(cq0_valid),
+      .out_ready(cq0_ready),
+      .out(cq0)
+  );
   cq_window #(
       .N_CQ(N_CQ)
   ) u_cq_window (
@@ -1875,6 +1892,10 @@ module rnic_top #(
       .m_axi_rresp,
       .m_axi_rlast,
       .m_axi_ruser,
+      .gpu_accepted_o(gpu_accepted),
+      .gpu_done_o(gpu_done),
+      .dev_accepted_o(dev_accepted),
+      .dev_done_o(dev_done),
       .cnt_dma_reads_o(cnt_dma_reads__dma_master),
       .cnt_dma_writes_o(cnt_dma_writes__dma_master),
       .cnt_dma_read_bytes_amount_o(cnt_dma_read_bytes_amount__dma_master),
