@@ -30,13 +30,14 @@ const std::vector<CaptureFile>& all_files() {
 }
 
 // One run by "file run".
-const CaptureRun& run_of(const std::string& file, uint32_t number) {
+const CaptureRun& run_of(const char* file, uint32_t number) {
+  const std::string name = std::string(file) + ".pcap";
   for (const auto& f : all_files()) {
     for (const auto& r : f.runs()) {
-      if (r.file == file + ".pcap" && r.number == number) return r;
+      if (r.file == name && r.number == number) return r;
     }
   }
-  throw std::runtime_error(file + ": no such run");
+  throw std::runtime_error(name + ": no such run");
 }
 
 int ibv_status(WcStatus s) {
