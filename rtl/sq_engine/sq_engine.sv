@@ -212,6 +212,8 @@ module sq_engine #(
   logic [6*64-1:0]    x_iova_q;
   logic [2:0]         k_req_q, k_rsp_q;          // keys asked for, answered
   logic               k_bad_q;
+  logic               i_wait_q;                  // inline data are not taken yet
+  logic [6:0]         i_len_q;
 
   // --------------------------------------------------------------------------- a WQE from the list
   logic         running, sqd_stop, take, fresh, is_write, long_inl, e_inl, e_imm, flush, refuse;
@@ -225,7 +227,8 @@ module sq_engine #(
                                   c_q.state == rnic_pkg::QPS_SQE || c_q.state == rnic_pkg::QPS_ERR);
   assign sqd_stop = c_q.state == rnic_pkg::QPS_SQD && !w_q.in_msg;
   assign flush = w_q.failed || c_q.state == rnic_pkg::QPS_ERR || c_q.state == rnic_pkg::QPS_SQE;
-  assign take = s_q == S_NEXT && t_valid_q && hd_valid && !hd_empty && running && !sqd_stop;
+  assign take = s_q == S_NEXT && t_valid_q && hd_valid && !hd_empty && running && !sqd_stop &&
+                !i_wait_q;
   assign fresh = !w_q.in_msg;
   assign e_op = hd.wqe[71:64];
   assign e_inl = hd.wqe[75];
@@ -287,7 +290,7 @@ module sq_engine #(
   logic [31:0] seg_len, seg_rest;
   logic        first, last, seg_done, pkt_ok, pkt_go, pkt_blocked, pkt_need_read, ack;
   logic        pkt_ends, msg_ends;
-  logic        txp_room, inl_room, rd_room, td_room, fail_room, lerr_room;
+  logic        txp_room, rd_room, td_room, fail_room, lerr_room;
   logic        piece_go, read_go, skip;
   logic [31:0] left_after;
   logic [2:0]  mtu_code;
@@ -307,7 +310,7 @@ module sq_engine #(
   assign pkt_need_read = !x_inl_q && pay != 13'd0;
   assign skip = (s_q == S_PKT && pkt_need_read && seg_done) || (s_q == S_PIECE && seg_done);
   assign pkt_blocked = s_q == S_PKT && first && !msg_push_ready;
-  assign pkt_ok = s_q == S_PKT && !skip && txp_room && (!x_inl_q || inl_room) &&
+  assign pkt_ok = s_q == S_PKT && !skip && txp_room &&
                   (!pkt_need_read || rd_room) &&
                   (!first || msg_push_ready);
   assign pkt_go = pkt_ok && slot_valid;
@@ -340,7 +343,7 @@ module sq_engine #(
     s_d = s_q;
     unique case (s_q)
       S_NEXT:
-      if (t_valid_q && hd_valid) begin
+      if (t_valid_q && hd_valid && !i_wait_q) begin
         if (!take) s_d = S_END;
         else if (refuse || (fresh && e_op == rnic_desc_pkg::WQE_OPCODE_NOP)) s_d = S_LOCAL;
         else if (long_inl) s_d = S_RING;
@@ -365,7 +368,7 @@ module sq_engine #(
   end
 
   assign t_free = !t_valid_q || (s_q == S_END && td_room);
-  assign hd_ready = take || (s_q == S_NEXT && t_valid_q && hd_valid && hd_empty);
+  assign hd_ready = take || (s_q == S_NEXT && t_valid_q && hd_valid && hd_empty && !i_wait_q);
   assign hd_stop_o = s_q == S_END && td_room && !t_taken_q;
   assign pop_valid = wqe_ends;
   assign pop_qpn = t_qpn_q;
@@ -385,7 +388,7 @@ module sq_engine #(
       t_popped_q <= '0;
     end else begin
       if (s_q == S_END && td_room) t_valid_q <= 1'b0;
-      if (s_q == S_NEXT && t_valid_q && hd_valid) begin
+      if (s_q == S_NEXT && t_valid_q && hd_valid && !i_wait_q) begin
         t_begun_q <= 1'b1;
         t_more_q <= !hd_empty;                // unless the WQE is done
         t_block_q <= (!hd_empty && !take) ? KICK : GO;
@@ -511,9 +514,9 @@ module sq_engine #(
     pkt.imm = x_immd_q;
     pkt.qkey = c_q.qkey;
   end
-  logic [1:0] txp_level, rd_level;
-  logic [0:0] inl_level;
-  stream_fifo_small #(.W(PKT_W + 8), .DEPTH(2), .LATENCY(0)) u_txp (
+  logic [1:0] rd_level;
+  logic       txp_level;
+  stream_fifo_small #(.W(PKT_W + 8), .DEPTH(1), .LATENCY(0)) u_txp (
       .clk_i,
       .rst_i,
       .in_valid (pkt_go),
@@ -524,17 +527,16 @@ module sq_engine #(
       .out_data ({txp, txp_slot}),
       .level_o  (txp_level)
   );
-  stream_fifo_small #(.W(783), .DEPTH(1), .LATENCY(0)) u_inl (
-      .clk_i,
-      .rst_i,
-      .in_valid (pkt_go && x_inl_q && pay != 13'd0),
-      .in_ready (inl_room),
-      .in_data  ({slot_id, pay[6:0], x_body_q}),
-      .out_valid(inl_valid),
-      .out_ready(inl_ready),
-      .out_data ({inl_slot, inl_len, inl_data}),
-      .level_o  (inl_level)
-  );
+  // Inline data stay in x_body_q until they are taken; no further WQE is taken before.
+  assign inl_valid = (pkt_go && x_inl_q && pay != 13'd0) || i_wait_q;
+  assign inl_slot = i_wait_q ? p_slot_q : slot_id;
+  assign inl_len = i_wait_q ? i_len_q : pay[6:0];
+  assign inl_data = x_body_q;
+  always_ff @(posedge clk_i) begin
+    i_wait_q <= inl_valid && !inl_ready;
+    i_len_q <= inl_len;
+    if (rst_i) i_wait_q <= 1'b0;
+  end
 
   rnic_pkg::dma_rd_req_t rd;
   always_comb begin
@@ -583,8 +585,9 @@ module sq_engine #(
     end
   end
 
-  logic [2:0] td_level, fail_level, lerr_level;
-  stream_fifo_small #(.W(33), .DEPTH(4), .LATENCY(0)) u_turn_done (
+  logic [1:0] fail_level;
+  logic       td_level, lerr_level;
+  stream_fifo_small #(.W(33), .DEPTH(1), .LATENCY(0)) u_turn_done (
       .clk_i,
       .rst_i,
       .in_valid (s_q == S_END),
@@ -597,7 +600,7 @@ module sq_engine #(
   );
   rnic_pkg::qp_fail_t fail_in;
   assign fail_in = {t_qpn_q, x_status_q, 8'd0};  // no event: the CQE says it
-  stream_fifo_small #(.W(FAIL_W), .DEPTH(4), .LATENCY(1)) u_fail (
+  stream_fifo_small #(.W(FAIL_W), .DEPTH(2), .LATENCY(1)) u_fail (
       .clk_i,
       .rst_i,
       .in_valid (local_go && local_fails),
@@ -608,7 +611,7 @@ module sq_engine #(
       .out_data (fail),
       .level_o  (fail_level)
   );
-  stream_fifo_small #(.W(48), .DEPTH(4), .LATENCY(1)) u_lerr (
+  stream_fifo_small #(.W(48), .DEPTH(1), .LATENCY(1)) u_lerr (
       .clk_i,
       .rst_i,
       .in_valid (local_go && local_fails && !local_msg),
@@ -655,7 +658,7 @@ module sq_engine #(
   assign trc2_sampled_o = x_smp_q;
 
   logic unused;
-  assign unused = ^{c_q, hd, txp_level, rd_level, inl_level, td_level, fail_level, lerr_level,
+  assign unused = ^{c_q, hd, txp_level, rd_level, td_level, fail_level, lerr_level,
                     more_pkts, mrs,
                     x_total_q, e_total, bytes_now};
 

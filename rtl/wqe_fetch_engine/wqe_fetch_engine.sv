@@ -248,8 +248,12 @@ module wqe_fetch_engine #(
   logic [N_JOB*FB-1:0] blocks_here;
 
   for (genvar j = 0; j < N_JOB; j++) begin : gen_job
-    for (genvar k = 0; k < FB; k++) begin : gen_block
-      assign blocks_here[j*FB+k] = &j_here_q[j][k*UPB +: UPB];
+    if (UPB == 1) begin : gen_blocks
+      assign blocks_here[j*FB +: FB] = j_here_q[j];
+    end else begin : gen_blocks
+      for (genvar k = 0; k < FB; k++) begin : gen_block
+        assign blocks_here[j*FB+k] = &j_here_q[j][k*UPB +: UPB];
+      end
     end
     assign cand[j] = j_valid_q[j] && !j_over_q[j] &&
                      (blocks_here[j*FB + 32'(j_at_q[j][KW-1:0])] || j_left_q[j] == '0);
@@ -406,50 +410,48 @@ module wqe_fetch_engine #(
   end
 
   // ---------------------------------------------------------------------------- jobs, written last
-  for (genvar j = 0; j < N_JOB; j++) begin : gen_state
-    logic start, fed, step, ends;
-    assign start = accept && new_job == JW'(j);
-    assign fed = mine && a_job == JW'(j);
-    assign step = s0_take && sel == JW'(j);
-    assign ends = j_valid_q[j] && j_over_q[j] && j_left_q[j] == '0;
-    always_ff @(posedge clk_i) begin
-      if (start) begin
-        j_valid_q[j] <= 1'b1;
-        j_over_q[j] <= 1'b0;
-        j_none_q[j] <= 1'b0;
-        j_qpn_q[j] <= wqe_req_qpn;
-        j_index_q[j] <= wqe_req_index;
-        j_blocks_q[j] <= wqe_req_blocks[4:0];
-        j_avail_q[j] <= wqe_req_avail;
-        j_left_q[j] <= {wqe_req_blocks[4:0], 6'd0};
-        j_at_q[j] <= '0;
-        j_pushed_q[j] <= '0;
-        j_here_q[j] <= '0;
-      end else begin
-        if (ends) j_valid_q[j] <= 1'b0;
-        if (i_busy_q && wf_ctx_valid && !i_have_q && i_job_q == JW'(j)) begin
-          j_base_q[j] <= wf_ctx.sq_base;
-          j_log_q[j] <= wf_ctx.log_sq;
-          if (!wf_ctx.exists) begin
-            j_none_q[j] <= 1'b1;
-            j_left_q[j] <= '0;
-          end
-        end
-        if (fed) begin
-          j_left_q[j] <= j_left_q[j] - a_bytes;
-          j_here_q[j] <= j_here_q[j] | a_here;
-          if (rdrsp.err) j_status_q[j] <= rdrsp.status;
-        end
-        if (step) begin
-          j_at_q[j] <= j_at_q[j] + ((m_blocks > 7'd16) ? 5'd16 : m_blocks[4:0]);
-          j_pushed_q[j] <= j_pushed_q[j] + {4'd0, emit};
-          if (over) j_over_q[j] <= 1'b1;
-        end
-      end
-      if (rst_i) j_valid_q[j] <= 1'b0;
+  // Different events never meet at one job: a free job has nothing to come, one that starts has
+  // nothing to decode.
+  logic [4:0] past;
+  assign past = at + ((m_blocks > 7'd16) ? 5'd16 : m_blocks[4:0]);
+  always_ff @(posedge clk_i) begin
+    if (accept) begin
+      j_qpn_q[new_job] <= wqe_req_qpn;
+      j_index_q[new_job] <= wqe_req_index;
+      j_blocks_q[new_job] <= wqe_req_blocks[4:0];
+      j_avail_q[new_job] <= wqe_req_avail;
+      j_left_q[new_job] <= {wqe_req_blocks[4:0], 6'd0};
+      j_at_q[new_job] <= '0;
+      j_pushed_q[new_job] <= '0;
+      j_here_q[new_job] <= '0;
+      j_valid_q[new_job] <= 1'b1;
+      j_over_q[new_job] <= 1'b0;
+      j_none_q[new_job] <= 1'b0;
     end
-    `RNIC_ASSERT(never_too_much, !fed || (j_valid_q[j] && a_bytes <= j_left_q[j]))
+    if (i_busy_q && wf_ctx_valid && !i_have_q) begin
+      j_base_q[i_job_q] <= wf_ctx.sq_base;
+      j_log_q[i_job_q] <= wf_ctx.log_sq;
+    end
+    if (i_gone) begin
+      j_none_q[i_job_q] <= 1'b1;
+      j_left_q[i_job_q] <= '0;
+    end
+    if (mine) begin
+      j_left_q[a_job] <= j_left_q[a_job] - a_bytes;
+      j_here_q[a_job] <= j_here_q[a_job] | a_here;
+      if (rdrsp.err) j_status_q[a_job] <= rdrsp.status;
+    end
+    if (s0_take) begin
+      j_at_q[sel] <= past;
+      j_pushed_q[sel] <= j_pushed_q[sel] + {4'd0, emit};
+      if (over) j_over_q[sel] <= 1'b1;
+    end
+    for (int j = 0; j < N_JOB; j++) begin
+      if (j_valid_q[j] && j_over_q[j] && j_left_q[j] == '0) j_valid_q[j] <= 1'b0;
+    end
+    if (rst_i) j_valid_q <= '0;
   end
+  `RNIC_ASSERT(never_too_much, !mine || (j_valid_q[a_job] && a_bytes <= j_left_q[a_job]))
 
   // ---------------------------------------------------------------------------- counters and trace
   logic handed;
