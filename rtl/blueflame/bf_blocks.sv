@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// BAR1 writes into whole 64-byte blocks: an AXI4 write slave that merges the pieces of one block until all of its bytes are
-// there. Throughput: one block per cycle (DATA_W 1024: a beat with two blocks takes 2 cycles). Latency: 1 cycle from the
-// beat that completes a block to blk_valid. A block whose bytes do not all come before another block begins, or within
-// IDLE_CYCLES, leaves with blk_partial, its missing bytes undefined. Reads are not offered: BAR1 is write only.
+// BAR1 writes into whole 64-byte blocks: an AXI4 write slave that merges the pieces of one block
+// until all of its bytes are there. Throughput: one block per cycle (DATA_W 1024: a beat with two
+// blocks takes 2 cycles). Latency: 1 cycle from the beat that completes a block to blk_valid. A
+// block whose bytes do not all come before another block begins, or within IDLE_CYCLES, leaves with
+// blk_partial, its missing bytes undefined. Reads are not offered: BAR1 is write only.
 `include "rnic_assert.svh"
 module bf_blocks #(
     parameter int unsigned DATA_W = 512,
@@ -31,7 +32,7 @@ module bf_blocks #(
   localparam int unsigned B = DATA_W / 8;
   localparam int unsigned LB = $clog2(B);
 
-  // ------------------------------------------------------------------------------- burst address and answer
+  // -- burst address and answer
   logic busy_q;
   logic [31:0] addr_q;
   logic beat_fire, last_part;
@@ -61,7 +62,7 @@ module bf_blocks #(
   assign addressed = busy_q || (s_awvalid && s_awready);
   assign beat_addr = busy_q ? addr_q : {s_awaddr[31:LB], {LB{1'b0}}};
 
-  // -------------------------------------------------------------- one piece: the bytes of a beat in one block
+  // -- one piece: the bytes of a beat in one block
   logic [511:0] piece_data;
   logic [63:0] piece_mask;
   logic [31:0] piece_addr;
@@ -103,7 +104,7 @@ module bf_blocks #(
   assign beat_fire = piece_taken && last_part;
   assign s_wready = beat_fire;
 
-  // ------------------------------------------------------------------------------------- merging in a block
+  // -- merging in a block
   logic [31:0] hold_addr_q;
   logic [511:0] hold_data_q, merged_data, wide_mask;
   logic [63:0] hold_mask_q, merged_mask;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// BAR1, BlueFlame: a WQE that software pushes in whole 64-byte blocks is handed to sq_scheduler without a fetch. The WQE is
-// in the ring as well, so whatever cannot be executed from the push becomes a plain doorbell behind it.
-// Throughput: one block per cycle. Latency: 2 cycles from the last beat of the WQE's second or only block to bf_valid.
-// Order: pushes leave in the order of their first blocks. Becomes a doorbell (bf_fallbacks): a push whose blocks do not
-// follow one another or stop for IDLE_CYCLES, a WQE with links or an impossible segment count. A push begins at a multiple
-// of 4 KB in its slice (of the slice, if that is smaller), so that the rest of a broken push is never taken for a WQE.
-// Dropped and counted (doorbell_refused): blocks that begin no push, blocks outside the slices of existing QP numbers and a
-// first block without its control segment.
-// Blocks beyond the second (long inline data) are taken and not kept: the payload is read from the ring.
+// BAR1, BlueFlame: a WQE that software pushes in whole 64-byte blocks is handed to sq_scheduler
+// without a fetch. The WQE is in the ring as well, so whatever cannot be executed from the push
+// becomes a plain doorbell behind it. Throughput: one block per cycle. Latency: 2 cycles from the
+// last beat of the WQE's second or only block to bf_valid. Order: pushes leave in the order of
+// their first blocks. Becomes a doorbell (bf_fallbacks): a push whose blocks do not follow one
+// another or stop for IDLE_CYCLES, a WQE with links or an impossible segment count. A push begins
+// at a multiple of 4 KB in its slice (of the slice, if that is smaller), so that the rest of a
+// broken push is never taken for a WQE. Dropped and counted (doorbell_refused): blocks that begin
+// no push, blocks outside the slices of existing QP numbers and a first block without its control
+// segment.
+// Blocks beyond the second (long inline data) are taken and not kept: the payload is read from the
+// ring.
 `include "rnic_assert.svh"
 module blueflame #(
     parameter int unsigned DATA_W = 512,
@@ -44,7 +47,8 @@ module blueflame #(
     output logic [63:0]          trc_o,
     output logic                 trc_sampled_o
 );
-  // Slice of a QP: 16 MB / N_QP rounded down to a power of two, 16 KB at most (architecture, section 4).
+  // Slice of a QP: 16 MB / N_QP rounded down to a power of two, 16 KB at most (architecture,
+  // section 4).
   localparam int unsigned LOG_QP = (N_QP > 1) ? $clog2(N_QP) : 0;
   localparam int unsigned LOG_SLICE = (24 - LOG_QP > 14) ? 14 : 24 - LOG_QP;
   localparam int unsigned LOG_START = (LOG_SLICE > 12) ? 12 : LOG_SLICE;
@@ -82,7 +86,7 @@ module blueflame #(
       .blk_mask
   );
 
-  // ------------------------------------------------------------------------------------ the first block
+  // -- the first block
   rnic_desc_pkg::wqe_t w;
   assign w = blk_data;
   logic [31:0] qpn_wide;
@@ -96,7 +100,8 @@ module blueflame #(
   assign bytes = 13'd32 + {1'b0, w.inline_len} + 13'd63;
   assign blocks = w.inlined ? bytes[12:6] : w.long_form ? 7'd2 : 7'd1;
   assign seg_max = w.long_form ? 4'd6 : 4'd2;
-  assign simple = w.next == 64'd0 && (w.inlined || w.seg_cnt <= seg_max) && blocks <= 7'd64 && !blk_partial;
+  assign simple = w.next == 64'd0 && (w.inlined || w.seg_cnt <= seg_max) && blocks <= 7'd64 &&
+      !blk_partial;
 
   // A push in progress: blocks still to come and where the next one must be.
   logic open_q, kept_q;           // kept: handed on already, the rest is only counted
@@ -106,7 +111,8 @@ module blueflame #(
   assign continues = open_q && !blk_partial && blk_addr == next_q;
   assign out_free = !bf_valid || bf_ready;
   assign fall_free = !db_valid || db_ready;
-  // The open push is broken off by a block that does not continue it; that block is looked at in the next cycle.
+  // The open push is broken off by a block that does not continue it; that block is looked at in
+  // the next cycle.
   localparam int unsigned TW = $clog2(IDLE_CYCLES + 1);
   logic [TW-1:0] idle_q;
   logic stale;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts, for each stream border, the cycles in which a beat passed (busy) and in which one waited (stalled). The rest of
-// core_cycles the border was starved. 64-bit counters; reading a low word takes the snapshot of the high one.
-// Latency: a window access is acknowledged in the next cycle. Counters wrap.
+// Counts, for each stream border, the cycles in which a beat passed (busy) and in which one waited
+// (stalled). The rest of core_cycles the border was starved. 64-bit counters; reading a low word
+// takes the snapshot of the high one. Latency: a window access is acknowledged in the next cycle.
+// Counters wrap.
 module border_stats #(
     parameter int unsigned N = 16  // borders, at most 128
 ) (

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 128-byte command mailbox: software writes the command through a 32-bit window and reads the answer of queries
-// through another. Latency: an access is acknowledged in the next cycle. Writes while a command runs are dropped.
+// The 128-byte command mailbox: software writes the command through a 32-bit window and reads the
+// answer of queries through another. Latency: an access is acknowledged in the next cycle. Writes
+// while a command runs are dropped.
 module cmd_mailbox (
     input  logic          clk_i,
     input  logic          rst_i,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes the commands of the mailbox and the failures of QPs: the only writer of the connection half and of the tables.
-// It checks every index and rule first; a refused command changes nothing and says why in its status.
-// Throughput: one command at a time, 6 to about 30 cycles plus what the owners of the other context halves need to apply
-// an order. Order: commands and failures in turn, failures first. A failure takes a QP in INIT, RTR or RTS to ERR, reports
-// an event to EQ 0, and orders QPI_ERR; in other states it changes nothing.
+// Executes the commands of the mailbox and the failures of QPs: the only writer of the connection
+// half and of the tables. It checks every index and rule first; a refused command changes nothing
+// and says why in its status. Throughput: one command at a time, 6 to about 30 cycles plus what the
+// owners of the other context halves need to apply an order. Order: commands and failures in turn,
+// failures first. A failure takes a QP in INIT, RTR or RTS to ERR, reports an event to EQ 0, and
+// orders QPI_ERR; in other states it changes nothing.
 module cmd_unit #(
     parameter int unsigned N_QP = 64,
     parameter int unsigned N_CQ = 64,
@@ -91,8 +92,8 @@ module cmd_unit #(
     output logic [15:0]          path_cr_index,
     input  logic                 path_crs_valid,
     input  rnic_pkg::path_t      path_crs,
-    // orders, one target after the other: 0 sq_scheduler, 1 sq_engine, 2 tx_buffer, 3 msg_pool, 4 rx_completer,
-    // 5 rx_responder, 6 resp_engine, 7 doorbell
+    // orders, one target after the other: 0 sq_scheduler, 1 sq_engine, 2 tx_buffer, 3 msg_pool, 4
+    // rx_completer, 5 rx_responder, 6 resp_engine, 7 doorbell
     output logic [7:0]           qpi_valid_o,
     input  logic [7:0]           qpi_ready_i,
     output rnic_pkg::qp_init_t   qpi_o,
@@ -110,7 +111,7 @@ module cmd_unit #(
   localparam int unsigned PD_AW = (N_PD > 1) ? $clog2(N_PD) : 1;
   localparam int unsigned N_TARGET = 8;
 
-  // ----------------------------------------------------------------------------------------- mailbox
+  // -- mailbox
   logic [1023:0] raw;
   logic answer_valid;
   logic [1023:0] answer;
@@ -146,7 +147,7 @@ module cmd_unit #(
   assign c_path = raw;
   assign c_qp = raw;
 
-  // ---------------------------------------------------------------------------------------- failures
+  // -- failures
   logic bad_fail, next_fail, take_fail;
   rnic_pkg::qp_fail_t f, f_q;
   fail_list #(
@@ -163,8 +164,9 @@ module cmd_unit #(
       .out(f)
   );
 
-  // ------------------------------------------------------------------------------------------ sequencer
-  typedef enum logic [3:0] {IDLE, ASK, WAIT, CHECK, ORDER_FIRST, APPLY, REFS, ORDERS, EVENT, ANSWER, DONE} state_e;
+  // -- sequencer
+  typedef enum logic [3:0] {IDLE, ASK, WAIT, CHECK, ORDER_FIRST, APPLY, REFS, ORDERS, EVENT,
+      ANSWER, DONE} state_e;
   typedef enum logic [2:0] {K_NONE, K_QP, K_SQ, K_MR, K_CQ, K_EQ, K_PATH} kind_e;
   state_e state_q, state_d;
   logic failing_q;      // this is a failure, not a command
@@ -175,19 +177,23 @@ module cmd_unit #(
 
   // What an opcode is, in the shape of its work.
   logic [7:0] op;
-  logic is_pd, is_mr, is_cq, is_eq, is_path, is_qp, is_create, is_destroy, is_query, is_modify, known_op;
+  logic is_pd, is_mr, is_cq, is_eq, is_path, is_qp, is_create, is_destroy, is_query, is_modify,
+      known_op;
   assign op = head.opcode;
-  assign is_pd = op == rnic_desc_pkg::CMD_OPCODE_CREATE_PD || op == rnic_desc_pkg::CMD_OPCODE_DESTROY_PD;
+  assign is_pd = op == rnic_desc_pkg::CMD_OPCODE_CREATE_PD || op ==
+      rnic_desc_pkg::CMD_OPCODE_DESTROY_PD;
   assign is_mr = op[7:4] == 4'h2;
   assign is_cq = op[7:4] == 4'h3;
   assign is_eq = op[7:4] == 4'h4;
   assign is_path = op[7:4] == 4'h5;
   assign is_qp = op[7:4] == 4'h6;
   assign is_create = op[3:0] == 4'h0;
-  assign is_modify = op == rnic_desc_pkg::CMD_OPCODE_MODIFY_QP || op == rnic_desc_pkg::CMD_OPCODE_RESET_QP;
+  assign is_modify = op == rnic_desc_pkg::CMD_OPCODE_MODIFY_QP || op ==
+      rnic_desc_pkg::CMD_OPCODE_RESET_QP;
   assign is_destroy = op[3:0] == 4'h2;
   assign is_query = op[3:0] == 4'h3;
-  assign known_op = is_pd || ((is_mr || is_cq || is_eq || is_path || is_qp) && (is_create || is_destroy || is_query)) ||
+  assign known_op = is_pd || ((is_mr || is_cq || is_eq || is_path || is_qp) &&
+      (is_create || is_destroy || is_query)) ||
                     is_modify || op == rnic_desc_pkg::CMD_OPCODE_NOP;
 
   logic [23:0] number;
@@ -203,7 +209,7 @@ module cmd_unit #(
     if (is_qp) in_range = head.number < 24'(N_QP);
   end
 
-  // ------------------------------------------------------------------------------------------ lookups
+  // -- lookups
   kind_e ask_kind;
   logic [23:0] ask_index;
   always_comb begin
@@ -259,9 +265,11 @@ module cmd_unit #(
   assign eq_cr_index = ask_index[7:0];
   assign path_cr_index = ask_index[15:0];
   assign q_rq_qpn_o = number;
-  assign asked = (q_lk_valid && q_lk_ready) || (qry_lk_valid && qry_lk_ready) || (mr_cr_valid && mr_cr_ready) ||
+  assign asked = (q_lk_valid && q_lk_ready) || (qry_lk_valid && qry_lk_ready) ||
+      (mr_cr_valid && mr_cr_ready) ||
                  cq_cr_valid || eq_cr_valid || (path_cr_valid && path_cr_ready);
-  assign answered = q_ctx_valid || qry_valid || mr_crs_valid || cq_crs_valid || eq_crs_valid || path_crs_valid;
+  assign answered = q_ctx_valid || qry_valid || mr_crs_valid || cq_crs_valid || eq_crs_valid ||
+      path_crs_valid;
 
   rnic_pkg::qp_conn_t conn_q;
   rnic_pkg::qp_send_t snd_q;
@@ -298,7 +306,7 @@ module cmd_unit #(
     if (path_crs_valid) path_q <= path_crs;
   end
 
-  // ------------------------------------------------------------------------------------ PDs and uses
+  // -- PDs and uses
   logic [N_PD-1:0] pd_q;
   logic [15:0] pd_named;
   logic pd_ok;
@@ -327,7 +335,7 @@ module cmd_unit #(
   );
   assign init_done_o = &refs_done;
 
-  // ------------------------------------------------------------------------------------------- CHECK
+  // -- CHECK
   // RESET_QP is a MODIFY to RESET without attributes.
   always_comb begin
     m_qp = c_qp;
@@ -368,7 +376,8 @@ module cmd_unit #(
     if (is_cq) begin
       exists = cq_q.valid;
       in_use = cq_used;
-      params_ok = c_cq.log_size != 4'd0 && c_cq.base[5:0] == 6'd0 && eq_q.valid && c_cq.eqn < 8'(N_EQ);
+      params_ok = c_cq.log_size != 4'd0 && c_cq.base[5:0] == 6'd0 && eq_q.valid &&
+          c_cq.eqn < 8'(N_EQ);
     end
     if (is_eq) begin
       exists = eq_q.valid;
@@ -381,8 +390,10 @@ module cmd_unit #(
     end
     if (is_qp) begin
       exists = conn_q.exists;
-      params_ok = pd_ok && cq_both_q && c_qp.service == 2'd0 && c_qp.log_sq != 4'd0 && c_qp.log_rq != 4'd0 &&
-                  c_qp.sq_base[5:0] == 6'd0 && c_qp.rq_base[5:0] == 6'd0 && c_qp.send_cqn < 16'(N_CQ) &&
+      params_ok = pd_ok && cq_both_q && c_qp.service == 2'd0 && c_qp.log_sq != 4'd0 &&
+          c_qp.log_rq != 4'd0 &&
+                  c_qp.sq_base[5:0] == 6'd0 && c_qp.rq_base[5:0] == 6'd0 &&
+                      c_qp.send_cqn < 16'(N_CQ) &&
                   c_qp.recv_cqn < 16'(N_CQ);
     end
   end
@@ -390,7 +401,8 @@ module cmd_unit #(
   logic [7:0] check_status;
   always_comb begin
     check_status = rnic_desc_pkg::CMD_STATUS_OK;
-    if (is_create && !is_pd && !params_ok && !exists) check_status = rnic_desc_pkg::CMD_STATUS_BAD_PARAM;
+    if (is_create && !is_pd && !params_ok && !exists) check_status =
+        rnic_desc_pkg::CMD_STATUS_BAD_PARAM;
     if (is_create && exists) check_status = rnic_desc_pkg::CMD_STATUS_IN_USE;
     if ((is_destroy || is_query) && !exists) check_status = rnic_desc_pkg::CMD_STATUS_NOT_FOUND;
     if (is_destroy && exists && in_use) check_status = rnic_desc_pkg::CMD_STATUS_IN_USE;
@@ -399,10 +411,12 @@ module cmd_unit #(
   end
 
   logic fails_now;  // the failure changes the QP
-  assign fails_now = conn_q.exists && (conn_q.state == rnic_pkg::QPS_INIT || conn_q.state == rnic_pkg::QPS_RTR ||
-                                       conn_q.state == rnic_pkg::QPS_RTS || conn_q.state == rnic_pkg::QPS_SQD);
+  assign fails_now = conn_q.exists && (conn_q.state == rnic_pkg::QPS_INIT || conn_q.state ==
+      rnic_pkg::QPS_RTR ||
+                                       conn_q.state == rnic_pkg::QPS_RTS || conn_q.state ==
+                                           rnic_pkg::QPS_SQD);
 
-  // ------------------------------------------------------------------------------------- what follows
+  // -- what follows
   logic [2:0] order_op;
   logic [23:0] order_psn;
   logic has_order, order_first;
@@ -464,7 +478,7 @@ module cmd_unit #(
   end
   assign take_fail = state_q == IDLE && init_done_o && next_fail;
 
-  // --------------------------------------------------------------------------------- writes of APPLY
+  // -- writes of APPLY
   assign cw_valid = applying && (failing_q || is_qp);
   assign cw_qpn = number;
   always_comb begin
@@ -554,13 +568,14 @@ module cmd_unit #(
     end
   end
 
-  // ------------------------------------------------------------------------------- uses, in two steps
+  // -- uses, in two steps
   logic refs, create_qp, destroy_qp, new_path;
   assign refs = state_q == REFS;
   assign create_qp = is_qp && is_create;
   assign destroy_qp = is_qp && is_destroy;
   // On the way to RESET or ERR attributes are ignored.
-  assign new_path = is_modify && m_qp.mask_path && m_qp.state != rnic_pkg::QPS_RESET && m_qp.state != rnic_pkg::QPS_ERR;
+  assign new_path = is_modify && m_qp.mask_path && m_qp.state != rnic_pkg::QPS_RESET &&
+      m_qp.state != rnic_pkg::QPS_ERR;
   always_comb begin
     pd_ref_i = is_pd ? number : {8'd0, pd_named};
     cq_ref_i = is_cq ? number : {8'd0, ref_step_q ? c_qp.recv_cqn : c_qp.send_cqn};
@@ -585,7 +600,7 @@ module cmd_unit #(
     path_dec = refs && conn_q.has_path && ((ref_step_q && new_path) || (!ref_step_q && destroy_qp));
   end
 
-  // --------------------------------------------------------------------------------- answers of QUERY
+  // -- answers of QUERY
   rnic_desc_pkg::cmd_mr_t a_mr;
   rnic_desc_pkg::cmd_cq_t a_cq;
   rnic_desc_pkg::cmd_eq_t a_eq;
@@ -691,7 +706,7 @@ module cmd_unit #(
   assign event_o.code = f_q.cause;
   assign event_o.number = f_q.qpn;
 
-  // ------------------------------------------------------------------------------------------ registers
+  // -- registers
   assign busy_o = go_q;
   always_ff @(posedge clk_i) begin
     state_q <= state_d;
@@ -722,7 +737,8 @@ module cmd_unit #(
     end
     if (bad_fail) fatal_o <= 1'b1;
     cnt_cmd_done_o <= state_q == DONE && status_o == rnic_desc_pkg::CMD_STATUS_OK;
-    cnt_cmd_errors_o <= (state_q == DONE && status_o != rnic_desc_pkg::CMD_STATUS_OK) || (go_i && go_q);
+    cnt_cmd_errors_o <= (state_q == DONE && status_o != rnic_desc_pkg::CMD_STATUS_OK) ||
+        (go_i && go_q);
     if (rst_i) begin
       state_q <= IDLE;
       go_q <= 1'b0;
@@ -737,5 +753,6 @@ module cmd_unit #(
   end
 
   logic unused;
-  assign unused = ^{head, c_mr, c_cq, c_eq, c_path, c_qp, snd_q, ack_q, rcv_q, f_q, mr_q, answer[1023:0]};
+  assign unused = ^{head, c_mr, c_cq, c_eq, c_path, c_qp, snd_q, ack_q, rcv_q, f_q, mr_q,
+      answer[1023:0]};
 endmodule

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state machine of a QP as one combinational rule: from the connection half and a MODIFY command to its status, the
-// next connection half and the order for the owners of the other halves. Facts: roce.md section 5.
-// SQD and SQE are refused until they are built.
+// The state machine of a QP as one combinational rule: from the connection half and a MODIFY
+// command to its status, the next connection half and the order for the owners of the other halves.
+// Facts: roce.md section 5. SQD and SQE are refused until they are built.
 module qp_modify (
     input  rnic_pkg::qp_conn_t       now_i,
     input  rnic_desc_pkg::cmd_qp_t   cmd_i,
@@ -29,9 +29,12 @@ module qp_modify (
   localparam logic [15:0] A_CUR = 16'h8000;
 
   logic [15:0] given, needed, allowed;
-  assign given = {cmd_i.mask_cur_state, cmd_i.mask_rate, cmd_i.mask_qkey, cmd_i.mask_dest_rd, cmd_i.mask_rd_atomic,
-                  cmd_i.mask_rnr_retry, cmd_i.mask_retry, cmd_i.mask_timeout, cmd_i.mask_rnr_timer, cmd_i.mask_sq_psn,
-                  cmd_i.mask_rq_psn, cmd_i.mask_dest, cmd_i.mask_mtu, cmd_i.mask_path, cmd_i.mask_access, cmd_i.mask_pkey};
+  assign given = {cmd_i.mask_cur_state, cmd_i.mask_rate, cmd_i.mask_qkey, cmd_i.mask_dest_rd,
+      cmd_i.mask_rd_atomic,
+                  cmd_i.mask_rnr_retry, cmd_i.mask_retry, cmd_i.mask_timeout, cmd_i.mask_rnr_timer,
+                      cmd_i.mask_sq_psn,
+                  cmd_i.mask_rq_psn, cmd_i.mask_dest, cmd_i.mask_mtu, cmd_i.mask_path,
+                      cmd_i.mask_access, cmd_i.mask_pkey};
 
   logic legal;
   always_comb begin
@@ -74,11 +77,13 @@ module qp_modify (
   assign to_dead = cmd_i.state == rnic_pkg::QPS_RESET || cmd_i.state == rnic_pkg::QPS_ERR;
   assign missing = (needed & ~given) != '0;
   assign excess = (given & ~(needed | allowed | A_RATE | A_CUR)) != '0;
-  assign bad_value = (cmd_i.mask_mtu && (cmd_i.mtu == 3'd0 || cmd_i.mtu > 3'd5)) || (cmd_i.mask_path && !path_ok_i);
+  assign bad_value = (cmd_i.mask_mtu && (cmd_i.mtu == 3'd0 || cmd_i.mtu > 3'd5)) ||
+      (cmd_i.mask_path && !path_ok_i);
   always_comb begin
     status_o = rnic_desc_pkg::CMD_STATUS_OK;
     if (!now_i.exists) status_o = rnic_desc_pkg::CMD_STATUS_NOT_FOUND;
-    else if (cmd_i.mask_cur_state && cmd_i.cur_state != now_i.state) status_o = rnic_desc_pkg::CMD_STATUS_BAD_STATE;
+    else if (cmd_i.mask_cur_state && cmd_i.cur_state != now_i.state) status_o =
+        rnic_desc_pkg::CMD_STATUS_BAD_STATE;
     else if (!legal) status_o = rnic_desc_pkg::CMD_STATUS_BAD_TRANSITION;
     else if (missing) status_o = rnic_desc_pkg::CMD_STATUS_MISSING_ATTR;
     else if ((excess && !to_dead) || bad_value) status_o = rnic_desc_pkg::CMD_STATUS_BAD_PARAM;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts who refers to each of N objects, so that a destroy can be refused while one is in use.
-// Throughput: one change per cycle; used_o answers in the same cycle. The counts are zero after reset.
+// Throughput: one change per cycle; used_o answers in the same cycle. The counts are zero after
+// reset.
 module ref_count #(
     parameter int unsigned N = 64
 ) (
@@ -23,7 +24,8 @@ module ref_count #(
   assign used_o = now != 24'd0;
   always_ff @(posedge clk_i) begin
     if (clearing) mem[clear_q[AW-1:0]] <= '0;
-    else if ((inc_i || (dec_i && used_o)) && index_i < 24'(N)) mem[index_i[AW-1:0]] <= inc_i ? now + 24'd1 : now - 24'd1;
+    else if ((inc_i || (dec_i && used_o)) && index_i < 24'(N)) mem[index_i[AW-1:0]] <= inc_i ?
+        now + 24'd1 : now - 24'd1;
     if (clearing) clear_q <= clear_q + 1'b1;
     if (rst_i) clear_q <= '0;
   end

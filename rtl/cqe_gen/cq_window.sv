@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The consumer indices of all CQs in BAR2, and the merge of these writes with those of the doorbell pages.
-// Throughput: one index per cycle; doorbell pages first, but an index that is offered stays until it is taken. A window access is acknowledged when its index was taken.
-// Reading gives the last index written through the window, 0 before the first.
+// The consumer indices of all CQs in BAR2, and the merge of these writes with those of the doorbell
+// pages. Throughput: one index per cycle; doorbell pages first, but an index that is offered stays
+// until it is taken. A window access is acknowledged when its index was taken. Reading gives the
+// last index written through the window, 0 before the first.
 `include "rnic_assert.svh"
 module cq_window #(
     parameter int unsigned N_CQ = 64

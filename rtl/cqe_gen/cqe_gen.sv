@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion queues: writes a CQE for each request into the ring of its CQ, with the owner bit, keeps the indices, detects
-// overrun, and announces armed queues to event_queue.
-// Throughput: one CQE per 2 cycles (DATA_W 128: 3). Latency: 2 cycles from request to wrreq. Order: per request stream;
-// a CQE leaves behind the data that rx_placer handed to dma_master before it. Lost and counted: a CQE for a full or
-// missing CQ (cq_overrun); its QP is asked to fail, and a full CQ raises one CQ_OVERRUN event until it is read again.
+// Completion queues: writes a CQE for each request into the ring of its CQ, with the owner bit,
+// keeps the indices, detects overrun, and announces armed queues to event_queue.
+// Throughput: one CQE per 2 cycles (DATA_W 128: 3). Latency: 2 cycles from request to wrreq. Order:
+// per request stream; a CQE leaves behind the data that rx_placer handed to dma_master before it.
+// Lost and counted: a CQE for a full or missing CQ (cq_overrun); its QP is asked to fail, and a
+// full CQ raises one CQ_OVERRUN event until it is read again.
 `include "rnic_assert.svh"
 module cqe_gen #(
     parameter int unsigned DATA_W = 512,
@@ -64,11 +65,12 @@ module cqe_gen #(
   localparam int unsigned CTX_W = $bits(cw);
   localparam int unsigned BEATS = (DATA_W >= 256) ? 1 : 256 / DATA_W;
 
-  // PICK chooses and looks up, FORM decides; a CQE then stands in the output registers while PICK goes on.
+  // PICK chooses and looks up, FORM decides; a CQE then stands in the output registers while PICK
+  // goes on.
   typedef enum logic [1:0] {PICK, FORM, DOORBELL, TELL} state_e;
   state_e state_q, state_d;
 
-  // ----------------------------------------------------------------------------------------- memories
+  // -- memories
   logic [AW:0] clear_q;
   logic clearing;
   assign clearing = clear_q < (AW + 1)'(N_CQ);
@@ -91,7 +93,7 @@ module cqe_gen #(
   assign ctx_waddr = clearing ? clear_q[AW-1:0] : cw_index[AW-1:0];
   assign ctx_wdata = clearing ? '0 : cw;
 
-  // ------------------------------------------------------------------------------------ taking work
+  // -- taking work
   logic [1:0] req_valid, gnt;
   logic gnt_idx;
   logic req_any, take_db, take_req, look;
@@ -160,7 +162,7 @@ module cqe_gen #(
     if (rst_i) clear_q <= '0;
   end
 
-  // ------------------------------------------------------------------------------------------- FORM
+  // -- FORM
   rnic_pkg::cq_entry_t ctx;
   assign ctx = ctx_rd_q;
   logic exists, full, out_free, write_it, lose_it;
@@ -193,7 +195,7 @@ module cqe_gen #(
     entry.owner = !pass[0];
   end
 
-  // --------------------------------------------------------------------------------------- arm, events
+  // -- arm, events
   logic is_error, solicits, announce, db_ok, db_go, db_now, first_overrun;
   logic [15:0] db_step, db_room;
   assign is_error = r_q.status != rnic_desc_pkg::CQE_STATUS_SUCCESS;
@@ -222,7 +224,8 @@ module cqe_gen #(
       PICK: if (take_db) state_d = DOORBELL; else if (take_req) state_d = FORM;
       FORM: if (lose_it || announce) state_d = TELL; else if (write_it) state_d = PICK;
       DOORBELL: if (!cw_valid) state_d = db_now ? TELL : PICK;
-      TELL: if ((!tell_q || (event_valid && event_ready)) && (!fail_q || fail_ready)) state_d = PICK;
+      TELL: if ((!tell_q || (event_valid && event_ready)) && (!fail_q || fail_ready)) state_d =
+          PICK;
       default: state_d = PICK;
     endcase
   end
@@ -234,7 +237,7 @@ module cqe_gen #(
   assign fail.cause = rnic_desc_pkg::CQE_STATUS_FATAL_ERR;
   assign fail.event_type = rnic_desc_pkg::EQE_TYPE_QP_FATAL;
 
-  // -------------------------------------------------------------------------------- output registers
+  // -- output registers
   logic req_out_q, dat_out_q, fence_q;
   logic [255:0] entry_q;
   logic [63:0] addr_q;
@@ -288,7 +291,8 @@ module cqe_gen #(
       tell_q <= announce || first_overrun;
       fail_q <= lose_it;
       told_q.eqn <= ctx.eqn;
-      told_q.etype <= lose_it ? rnic_desc_pkg::EQE_TYPE_CQ_OVERRUN : rnic_desc_pkg::EQE_TYPE_COMPLETION;
+      told_q.etype <= lose_it ? rnic_desc_pkg::EQE_TYPE_CQ_OVERRUN :
+          rnic_desc_pkg::EQE_TYPE_COMPLETION;
       told_q.code <= 8'd0;
       told_q.number <= {8'd0, cqn_q};
       if (first_overrun) overrun_q[idx] <= 1'b1;
@@ -332,7 +336,7 @@ module cqe_gen #(
     end
   end
 
-  // ---------------------------------------------------------------------------------------------- query
+  // -- query
   always_ff @(posedge clk_i) begin
     cr_rsp_valid <= cr_valid;
     if (cr_valid) begin

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// BAR0: decodes writes to the user pages into doorbells of the send queue, the receive queue and the two
-// completion queues of a QP, and reads back the last value of each index.
-// Throughput: one write per cycle to SQ and RQ, one per four cycles to a CQ. Latency: db_valid one cycle after
-// address and data are both there. Order: writes leave in order per kind.
+// BAR0: decodes writes to the user pages into doorbells of the send queue, the receive queue and
+// the two completion queues of a QP, and reads back the last value of each index.
+// Throughput: one write per cycle to SQ and RQ, one per four cycles to a CQ. Latency: db_valid one
+// cycle after address and data are both there. Order: writes leave in order per kind.
 // awready and wready depend on the other channel's valid: a write is taken whole.
-// Refused and counted, nothing else happens: a QPN beyond N_QP, an unknown offset, a write without both index
-// bytes, a CQ index of a QP that does not exist. The other checks belong to those who own the queues.
+// Refused and counted, nothing else happens: a QPN beyond N_QP, an unknown offset, a write without
+// both index bytes, a CQ index of a QP that does not exist. The other checks belong to those who
+// own the queues.
 `include "rnic_assert.svh"
 module doorbell #(
     parameter int unsigned N_QP = 64,
@@ -82,7 +83,7 @@ module doorbell #(
     kind_of = {off == OFF_SCQ, off == OFF_RCQ, off == OFF_RQ, off == OFF_SQ};
   endfunction
 
-  // ------------------------------------------------------------------------------------------- write
+  // -- write
   logic [31:0] wr_page, rd_page;
   logic [3:0] wr_kind, rd_kind;
   logic wr_known, cq_busy, wr_fire, wr_good;
@@ -93,7 +94,8 @@ module doorbell #(
   assign wr_good = wr_known && (|wr_kind) && (&s_wstrb[1:0]);
 
   logic room;
-  // An order has the memories' write port for its cycle, so that no flood of doorbells holds up cmd_unit.
+  // An order has the memories' write port for its cycle, so that no flood of doorbells holds up
+  // cmd_unit.
   assign room = init_done_o && !qpi_valid && (!s_bvalid || s_bready) && (!db_valid || db_ready) &&
                 (!rqdb_valid || rqdb_ready) && !(cq_busy && (wr_kind[2] || wr_kind[3]));
   assign s_awready = room && s_awvalid && s_wvalid;
@@ -162,7 +164,7 @@ module doorbell #(
     end
   end
 
-  // ------------------------------------------------------------------------------- read back, 4 copies
+  // -- read back, 4 copies
   logic [AW:0] clear_q;
   logic clearing, qpi_known, clear_one, rd_fire;
   logic [3:0] rd_hit_q;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types that cross block borders. rtl/README.md says which block makes and which takes each of them.
+// Types that cross block borders. rtl/README.md says which block makes and which takes each of
+// them.
 /* verilator lint_off UNUSEDPARAM */
 package rnic_pkg;
-  // ---------------------------------------------------------------------------------------- context
+  // -- context
   // QP states, as in the descriptors (qp_state).
   localparam logic [3:0] QPS_RESET = 4'd0;
   localparam logic [3:0] QPS_INIT = 4'd1;
@@ -60,7 +61,8 @@ package rnic_pkg;
   typedef struct packed {
     logic [23:0] una_psn;        // oldest PSN not acknowledged
     logic        failed;         // the QP failed: flush everything
-    logic        local_waits;    // a message without packets stands behind one that waits for its ACK
+    // a message without packets stands behind one that waits for its ACK
+    logic        local_waits;
   } qp_ack_t;
 
   // Receive half: written by rx_responder only.
@@ -99,7 +101,7 @@ package rnic_pkg;
     logic [7:0]  event_type;     // eqe_type to report, 0 = none
   } qp_fail_t;
 
-  // ------------------------------------------------------------------------------------------- paths
+  // -- paths
   typedef struct packed {
     logic         valid;
     logic         ipv6;
@@ -118,7 +120,7 @@ package rnic_pkg;
     logic [127:0] dip;
   } path_t;
 
-  // -------------------------------------------------------------------------------------- send queue
+  // -- send queue
   // wqe_fetch_engine, blueflame -> wqe_store -> sq_engine. wqe[511:0] is the first block.
   typedef struct packed {
     logic [23:0]   qpn;
@@ -151,7 +153,7 @@ package rnic_pkg;
     logic [7:0]  status;         // MSG_FAILED only
   } msg_t;
 
-  // --------------------------------------------------------------------------------------- transmit
+  // -- transmit
   // One packet to build, in front of its payload: sq_engine, resp_engine -> tx_packetizer.
   typedef struct packed {
     logic [23:0] qpn;            // local QP, for trace and DETH
@@ -191,7 +193,7 @@ package rnic_pkg;
     logic        sampled;
   } tx_eth_t;
 
-  // ---------------------------------------------------------------------------------------- receive
+  // -- receive
   // One good RoCEv2 packet: rx_parser -> rx_buffer -> rx_depacketizer -> rx_dispatch.
   typedef struct packed {
     logic [7:0]   opcode;
@@ -225,7 +227,8 @@ package rnic_pkg;
     logic [6:0]   hdr_len;       // bytes from the Ethernet header to the payload
   } rx_meta_t;
 
-  // What to do with the payload of one packet, in packet order: rx_responder, rx_completer -> rx_placer.
+  // What to do with the payload of one packet, in packet order: rx_responder, rx_completer ->
+  // rx_placer.
   typedef struct packed {
     logic        write;          // 0: discard payload_len bytes
     logic [12:0] len;            // payload bytes in the stream
@@ -234,9 +237,11 @@ package rnic_pkg;
     logic [1:0]  gpu;
     logic [23:0] qpn;
     logic [23:0] psn;
-    logic        has_cqe;        // pass the cqe beside it on when the payload has been handed to dma_master
+    // pass the cqe beside it on when the payload has been handed to dma_master
+    logic        has_cqe;
     logic        sampled;
-    logic        alone;          // belongs to no packet (a flushed receive WQE): only the cqe beside it
+    // belongs to no packet (a flushed receive WQE): only the cqe beside it
+    logic        alone;
   } rx_place_t;
 
   // Who says what happens to the payload of a packet: rx_dispatch -> rx_placer, in packet order.
@@ -285,7 +290,7 @@ package rnic_pkg;
     logic [23:0] number;         // QPN or CQN
   } event_t;
 
-  // ------------------------------------------------------------------------------- completion, event queues
+  // -- completion, event queues
   typedef struct packed {
     logic        valid;
     logic [7:0]  eqn;
@@ -300,7 +305,7 @@ package rnic_pkg;
     logic [63:0] base;           // IOVA
   } eq_entry_t;
 
-  // -------------------------------------------------------------------------------------------- DMA
+  // -- DMA
   localparam logic [3:0] RD_WQE = 4'd0;      // wqe_fetch_engine; slot = fetch job
   localparam logic [3:0] RD_PAYLOAD = 4'd1;  // tx_buffer; slot = TX slot
   localparam logic [3:0] RD_RQ = 4'd2;       // receive WQEs (next issue)
@@ -323,9 +328,9 @@ package rnic_pkg;
     logic        sampled;
   } dma_rd_req_t;
 
-  // One beat of read data. Data stands already in the destination's lanes: byte dst_off+i of the slot is in
-  // lane (dst_off + i) mod B, B = DATA_W/8; lanes past B-1 wrap to 0 and belong to the next row.
-  // There is no ready: the requester reserved the space.
+  // One beat of read data. Data stands already in the destination's lanes: byte dst_off+i of the
+  // slot is in lane (dst_off + i) mod B, B = DATA_W/8; lanes past B-1 wrap to 0 and belong to the
+  // next row. There is no ready: the requester reserved the space.
   typedef struct packed {
     logic [3:0]  client;
     logic [7:0]  slot;
@@ -335,7 +340,8 @@ package rnic_pkg;
     logic [7:0]  cnt;            // bytes in this beat, 0..B (0 only with err)
     logic        err;            // the TLP failed: its bytes are not valid; tlp_last is set
     logic [7:0]  status;         // cqe_status if err
-    logic [12:0] lost;           // err: bytes of the TLP that will not come (the sum of cnt and lost over all
+    // err: bytes of the TLP that will not come (the sum of cnt and lost over all
+    logic [12:0] lost;
                                  // responses of a request is its len); else 0
   } dma_rd_rsp_t;
 
@@ -346,7 +352,8 @@ package rnic_pkg;
     logic        relaxed;        // may carry relaxed ordering
     logic        fence;          // start only when earlier GPU and device_memory writes are visible
     logic [23:0] qpn;            // whom to fail if it fails
-    logic        is_queue;       // CQE, EQE, MSI-X: never relaxed; a fault is reported for the queue
+    // CQE, EQE, MSI-X: never relaxed; a fault is reported for the queue
+    logic        is_queue;
     logic [23:0] psn;            // trace
     logic        sampled;
   } dma_wr_req_t;
@@ -358,7 +365,7 @@ package rnic_pkg;
     logic [7:0]  status;         // cqe_status
   } dma_fault_t;
 
-  // --------------------------------------------------------------------------------- memory regions
+  // -- memory regions
   typedef struct packed {
     logic [31:0] key;
     logic [15:0] pd;
@@ -392,7 +399,7 @@ package rnic_pkg;
     logic [63:0] iova;
   } mr_entry_t;
 
-  // ------------------------------------------------------------------------------------------ trace
+  // -- trace
   // A trace source drives {event, qpn, info}. Ids are in stage order.
   localparam logic [7:0] TRC_DOORBELL = 8'd1;      // doorbell: decoded (info: index)
   localparam logic [7:0] TRC_BLUEFLAME = 8'd2;     // blueflame: WQE complete (index)
@@ -401,7 +408,8 @@ package rnic_pkg;
   localparam logic [7:0] TRC_TURN = 8'd5;          // sq_engine: turn begins (index)
   localparam logic [7:0] TRC_PAY_READ = 8'd6;      // sq_engine: payload read asked for (PSN)
   localparam logic [7:0] TRC_PAY_FIRST = 8'd7;     // tx_buffer: first payload byte is there (PSN)
-  localparam logic [7:0] TRC_TX_START = 8'd8;      // tx_buffer: packet starts to the packetizer (PSN)
+  // tx_buffer: packet starts to the packetizer (PSN)
+  localparam logic [7:0] TRC_TX_START = 8'd8;
   localparam logic [7:0] TRC_PKT_OUT = 8'd9;       // tx_packetizer: first beat out (PSN)
   localparam logic [7:0] TRC_TX_CDC = 8'd10;       // first beat written into the crossing (PSN)
   localparam logic [7:0] TRC_RX_FIRST = 8'd16;     // rx_parser: first beat (0)

@@ -43,8 +43,8 @@ package roce_pkg;
   localparam logic [7:0] SYN_NAK_ACCESS = 8'h62;
   localparam logic [7:0] SYN_NAK_OP = 8'h63;
 
-  // Extension headers by opcode[4:0] of RC/UC: bit 0 RETH, 1 ImmDt, 2 IETH, 3 AETH, 4 AtomicETH, 5 AtomicAckETH.
-  // Returned as one vector; unknown opcodes return 6'h3F, which no legal opcode has.
+  // Extension headers by opcode[4:0] of RC/UC: bit 0 RETH, 1 ImmDt, 2 IETH, 3 AETH, 4 AtomicETH, 5
+  // AtomicAckETH. Returned as one vector; unknown opcodes return 6'h3F, which no legal opcode has.
   function automatic logic [5:0] ext_headers(input logic [4:0] op);
     case (op)
       5'h00, 5'h01, 5'h02, 5'h04, 5'h07, 5'h08, 5'h0E: ext_headers = 6'h00;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One half of the QP contexts with one reader: a memory of N_QP entries, cleared after reset.
-// Throughput: a lookup and a write per cycle. Latency: LAT cycles (1 to 3) from lk_valid to ctx_valid, in order.
-// A lookup that meets a write of the same entry in the same cycle returns the old value.
-// A QPN of N_QP or more reads as zero; writes to it are dropped.
+// Throughput: a lookup and a write per cycle. Latency: LAT cycles (1 to 3) from lk_valid to
+// ctx_valid, in order. A lookup that meets a write of the same entry in the same cycle returns the
+// old value. A QPN of N_QP or more reads as zero; writes to it are dropped.
 module ctx_ram #(
     parameter int unsigned W = 32,
     parameter int unsigned N_QP = 64,

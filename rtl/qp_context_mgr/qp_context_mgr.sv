@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The QP contexts, split by owner: each half is a memory of its own with one writer and its readers.
-// Throughput: one lookup per reader and cycle; latency CTX_LAT cycles (1 to 3), answers in order, lookups are
-// never refused once init_done_o is up (N_QP cycles after reset). A QPN beyond N_QP reads as a QP that does not
-// exist.
+// The QP contexts, split by owner: each half is a memory of its own with one writer and its
+// readers. Throughput: one lookup per reader and cycle; latency CTX_LAT cycles (1 to 3), answers in
+// order, lookups are never refused once init_done_o is up (N_QP cycles after reset). A QPN beyond
+// N_QP reads as a QP that does not exist.
 module qp_context_mgr #(
     parameter int unsigned N_QP = 64,
     parameter int unsigned CTX_LAT = 1

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device reset that is safe with DMA in flight: stops new DMA, waits until nothing is outstanding and the transmitter is
-// between frames, then holds the reset of both clock domains for HOLD cycles. Registers keep their values; tables, queues,
-// contexts and counters start anew. Requests while one runs are merged into it.
-// A bus that never becomes idle is given up after DRAIN_LIMIT cycles, a transmitter that never pauses after QUIET_LIMIT.
+// Device reset that is safe with DMA in flight: stops new DMA, waits until nothing is outstanding
+// and the transmitter is between frames, then holds the reset of both clock domains for HOLD
+// cycles. Registers keep their values; tables, queues, contexts and counters start anew. Requests
+// while one runs are merged into it. A bus that never becomes idle is given up after DRAIN_LIMIT
+// cycles, a transmitter that never pauses after QUIET_LIMIT.
 module reset_unit #(
     parameter int unsigned HOLD = 32,
     parameter int unsigned QUIET = 32,
@@ -39,7 +40,8 @@ module reset_unit #(
   always_ff @(posedge clk_i) begin
     state_q <= state_d;
     if (state_q != RUN) count_q <= entered ? '0 : count_q + 1'b1;
-    if (state_q == DRAIN || state_q == PAUSE) quiet_q <= (tx_quiet_i && state_q == PAUSE) ? quiet_q + 1'b1 : '0;
+    if (state_q == DRAIN || state_q == PAUSE) quiet_q <= (tx_quiet_i && state_q == PAUSE) ?
+        quiet_q + 1'b1 : '0;
     core_rst_o <= state_d == HOLD_RST;
     mac_rst_o <= state_d == HOLD_RST;
     if (rst_i) begin

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends ACKs and NAKs. Each QP has at most one answer waiting; a newer one replaces it (ACK coalescing), except that an
-// ACK for what came before a waiting NAK does not hide the NAK. An answer leaves at once when it is urgent, when the QP
-// has sent none for cfg_cycles_i cycles, or when cfg_count_i requests asked for it; else when it has waited cfg_cycles_i
-// cycles. So a lone message is acknowledged at once and a stream of them every cfg_cycles_i.
-// Throughput: one request per 2 cycles in, one answer per 3 cycles out, side by side. Latency: 4 cycles from an urgent
-// request to rsp_valid. Order: answers of one QP leave in PSN order; a NAK carries the acknowledgement of what precedes it.
-// Nothing is dropped, except the waiting answers of a QP that is reset.
+// Sends ACKs and NAKs. Each QP has at most one answer waiting; a newer one replaces it (ACK
+// coalescing), except that an ACK for what came before a waiting NAK does not hide the NAK. An
+// answer leaves at once when it is urgent, when the QP has sent none for cfg_cycles_i cycles, or
+// when cfg_count_i requests asked for it; else when it has waited cfg_cycles_i cycles. So a lone
+// message is acknowledged at once and a stream of them every cfg_cycles_i. Throughput: one request
+// per 2 cycles in, one answer per 3 cycles out, side by side. Latency: 4 cycles from an urgent
+// request to rsp_valid. Order: answers of one QP leave in PSN order; a NAK carries the
+// acknowledgement of what precedes it. Nothing is dropped, except the waiting answers of a QP that
+// is reset.
 `include "rnic_assert.svh"
 module resp_engine #(
     parameter int unsigned N_QP = 64
@@ -43,7 +45,7 @@ module resp_engine #(
 );
   localparam int unsigned AW = (N_QP > 1) ? $clog2(N_QP) : 1;
 
-  // ------------------------------------------------------------------------ the answer that waits, per QP
+  // -- the answer that waits, per QP
   typedef struct packed {
     logic [23:0] psn;
     logic [23:0] msn;
@@ -58,7 +60,7 @@ module resp_engine #(
   logic [N_QP-1:0] waiting_q, in_slow_q, in_fast_q;
   logic [31:0] last_sent_q, quiet, now_q;
 
-  // -------------------------------------------------------------- update: READ the old answer, MERGE, write
+  // -- update: READ the old answer, MERGE, write
   logic up_q, up_fire;
   rnic_pkg::ack_req_t a_q;
   logic [AW-1:0] a_idx, up_idx;
@@ -74,7 +76,8 @@ module resp_engine #(
   assign old_waits = waiting_q[a_idx] && !(send_clear && send_idx == a_idx);
   logic [23:0] behind;
   assign behind = a_q.psn - old_q.psn;  // negative: the new answer is for something earlier
-  assign keep_old = old_waits && old_q.syndrome != roce_pkg::SYN_ACK && a_q.syndrome == roce_pkg::SYN_ACK && behind[23];
+  assign keep_old = old_waits && old_q.syndrome != roce_pkg::SYN_ACK && a_q.syndrome ==
+      roce_pkg::SYN_ACK && behind[23];
   always_comb begin
     merged.psn = keep_old ? old_q.psn : a_q.psn;
     merged.msn = keep_old ? old_q.msn : a_q.msn;
@@ -83,7 +86,8 @@ module resp_engine #(
     merged.sampled = a_q.sampled || (old_waits && old_q.sampled);
   end
   assign quiet = now_q - last_sent_q;
-  assign hot = a_q.urgent || quiet >= {16'd0, cfg_cycles_i} || a_q.syndrome != roce_pkg::SYN_ACK || merged.count >= cfg_count_i ||
+  assign hot = a_q.urgent || quiet >= {16'd0, cfg_cycles_i} || a_q.syndrome != roce_pkg::SYN_ACK ||
+      merged.count >= cfg_count_i ||
                cfg_cycles_i == 16'd0;
   assign new_fast = up_q && hot && !in_fast_q[a_idx];
   assign new_slow = up_q && !hot && !in_slow_q[a_idx] && !in_fast_q[a_idx];
@@ -102,7 +106,7 @@ module resp_engine #(
     if (rst_i) up_q <= 1'b0;
   end
 
-  // -------------------------------------------------- two lists of QPs: to send now, to send when time is up
+  // -- two lists of QPs: to send now, to send when time is up
   logic fast_valid, fast_ready, slow_valid, slow_ready, fast_in_ready, slow_in_ready;
   logic [AW-1:0] fast_idx, slow_idx;
   logic [31:0] slow_stamp;
@@ -142,7 +146,7 @@ module resp_engine #(
   );
   assign unused_level = ^{fast_level, slow_level, fast_in_ready, slow_in_ready};
 
-  // ------------------------------------------------------------------------------------------- sender
+  // -- sender
   typedef enum logic [1:0] {PICK, FORM, OUT} send_state_e;
   send_state_e send_q, send_d;
   logic [31:0] waited;
@@ -157,7 +161,8 @@ module resp_engine #(
   assign fast_ready = pick && pick_fast;
   assign slow_ready = pick && !pick_fast;
   assign send_clear = pick && waiting_q[send_idx];
-  assign re_lk_valid = send_q == PICK && (fast_valid || slow_due) && !send_conflict && waiting_q[send_idx];
+  assign re_lk_valid = send_q == PICK && (fast_valid || slow_due) && !send_conflict &&
+      waiting_q[send_idx];
   assign re_lk_qpn = 24'(send_idx);
 
   wait_t out_q;
@@ -212,13 +217,13 @@ module resp_engine #(
     end
   end
 
-  // ---------------------------------------------------------------------------------------- QP orders
+  // -- QP orders
   // CLEAR forgets the waiting answer; an ERR does not: the NAK that caused it must still leave.
   assign order_idx = qpi.qpn[AW-1:0];
   assign qpi_ready = qpi_valid && !up_q;
   assign clear_order = qpi_ready && qpi.op == rnic_pkg::QPI_CLEAR && qpi.qpn < 24'(N_QP);
 
-  // ------------------------------------------------------------------------------- counters and trace
+  // -- counters and trace
   logic sent;
   assign sent = rsp_valid && rsp_ready;
   always_ff @(posedge clk_i) begin

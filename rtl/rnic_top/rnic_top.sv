@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NIC: every block and how they are joined. rtl/README.md walks a WRITE through it; each block's README says what it
-// promises. Nothing is decided here but the merging of failures, doorbells and local errors, and the lists of counters,
-// trace sources and borders.
-// Clocks: core_clk_i (everything) and mac_clk_i (mac_tx_gen, mac_rx). The resets of both must overlap.
+// The NIC: every block and how they are joined. rtl/README.md walks a WRITE through it; each
+// block's README says what it promises. Nothing is decided here but the merging of failures,
+// doorbells and local errors, and the lists of counters, trace sources and borders.
+// Clocks: core_clk_i (everything) and mac_clk_i (mac_tx_gen, mac_rx). The resets of both must
+// overlap.
 module rnic_top #(
     parameter int unsigned DATA_W = 512,            // 128, 256, 512, 1024
     parameter int unsigned N_QP = 64,
@@ -792,7 +793,7 @@ module rnic_top #(
   logic trace_lost_pulse;
   logic [15:0] trace_lost_amount;
 
-  // ------------------------------------------------------------------------------------ Posted work
+  // -- Posted work
   doorbell #(
       .N_QP(N_QP),
       .UAR_STRIDE(UAR_STRIDE)
@@ -1013,7 +1014,7 @@ module rnic_top #(
       .pop_qpn(wpop_qpn)
   );
 
-  // -------------------------------------------------------------------------------------- Requester
+  // -- Requester
   sq_engine u_sq_engine (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
@@ -1123,7 +1124,7 @@ module rnic_top #(
       .qpi
   );
 
-  // ---------------------------------------------------------------------------------- Transmit path
+  // -- Transmit path
   tx_buffer #(
       .DATA_W(DATA_W),
       .N_QP(N_QP),
@@ -1287,7 +1288,7 @@ module rnic_top #(
       .underrun_psn_o(mac_underrun_psn)
   );
 
-  // ----------------------------------------------------------------------------------- Receive path
+  // -- Receive path
   mac_rx #(
       .DATA_W(DATA_W),
       .GEN_FCS(GEN_FCS)
@@ -1443,7 +1444,7 @@ module rnic_top #(
       .trc_sampled_o(trc_sampled_o[12])
   );
 
-  // -------------------------------------------------------------------------------------- Responder
+  // -- Responder
   rx_responder #(
       .N_QP(N_QP)
   ) u_rx_responder (
@@ -1571,7 +1572,7 @@ module rnic_top #(
       .trc2_sampled_o(trc_sampled_o[15])
   );
 
-  // ------------------------------------------------------------- Acknowledged side of the requester
+  // -- Acknowledged side of the requester
   rx_completer u_rx_completer (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
@@ -1642,7 +1643,7 @@ module rnic_top #(
       .trc2_sampled_o(trc_sampled_o[17])
   );
 
-  // ------------------------------------------------------------------------- Completions and events
+  // -- Completions and events
   cqe_fence u_cqe_fence (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
@@ -1788,7 +1789,7 @@ module rnic_top #(
       .cnt_msix_sent_o(cnt_msix_sent__event_queue)
   );
 
-  // ------------------------------------------------------------------------- DMA and memory regions
+  // -- DMA and memory regions
   dma_master #(
       .DATA_W(DATA_W),
       .N_TAG(N_TAG),
@@ -1981,7 +1982,7 @@ module rnic_top #(
       .cnt_gdr_refused_o(cnt_gdr_refused__mr_table)
   );
 
-  // ---------------------------------------------------------------------------- Contexts and tables
+  // -- Contexts and tables
   qp_context_mgr #(
       .N_QP(N_QP),
       .CTX_LAT(CTX_LAT)
@@ -2188,7 +2189,7 @@ module rnic_top #(
       .cnt_cmd_errors_o(cnt_cmd_errors__cmd_unit)
   );
 
-  // ------------------------------------------------------------------------------- Registers, reset
+  // -- Registers, reset
   rnic_csr u_csr (
       .clk_i(core_clk_i),
       .rst_i(core_rst_i),
@@ -2363,8 +2364,9 @@ module rnic_top #(
       .lost_amount_o(trace_lost_amount)
   );
 
-  // ------------------------------------------------------------------------------------- resets and clock
-  // mac_clk_i leaves reset after core_clk_i's order has crossed; both resets overlap for many cycles.
+  // -- resets and clock
+  // mac_clk_i leaves reset after core_clk_i's order has crossed; both resets overlap for many
+  // cycles.
   logic mac_rst_sync;
   cdc_sync #(
       .W(1),
@@ -2386,7 +2388,7 @@ module rnic_top #(
     if (core_rst_i) heartbeat_q <= '0;
   end
 
-  // ---------------------------------------------------------------------------------------- merged streams
+  // -- merged streams
   // QPs that ask to fail; a DMA fault is one of them.
   rnic_pkg::qp_fail_t fail_dma;
   assign fail_dma.qpn = fault.qpn;
@@ -2441,7 +2443,8 @@ module rnic_top #(
       .rst_i(core_rst),
       .in_valid({terr_sq_valid, terr_tx_valid}),
       .in_ready({terr_sq_ready, terr_tx_ready}),
-      .in_data({terr_sq_qpn, terr_sq_index, terr_sq_status, terr_tx_qpn, terr_tx_index, terr_tx_status}),
+      .in_data({terr_sq_qpn, terr_sq_index, terr_sq_status, terr_tx_qpn, terr_tx_index,
+          terr_tx_status}),
       .in_last('1),
       .out_valid(terr_valid),
       .out_ready(terr_ready),
@@ -2450,7 +2453,7 @@ module rnic_top #(
       .out_src(unused_terr_src)
   );
 
-  // ----------------------------------------------------------------------------------------------- trace
+  // -- trace
   trace_sampler u_sample_bf (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
@@ -2482,7 +2485,7 @@ module rnic_top #(
     if (core_rst) wf_shown_q <= 1'b0;
   end
 
-  // -------------------------------------------------------------------------------------------- counters
+  // -- counters
   // Counters that several blocks pulse.
   logic cnt_doorbell_refused;
   pulse_merge #(
@@ -2490,7 +2493,9 @@ module rnic_top #(
   ) u_cnt_doorbell_refused (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
-      .pulse_i({cnt_doorbell_refused__doorbell, cnt_doorbell_refused__blueflame, cnt_doorbell_refused__sq_scheduler, cnt_doorbell_refused__rx_responder, cnt_doorbell_refused__cqe_gen}),
+      .pulse_i({cnt_doorbell_refused__doorbell, cnt_doorbell_refused__blueflame,
+          cnt_doorbell_refused__sq_scheduler, cnt_doorbell_refused__rx_responder,
+          cnt_doorbell_refused__cqe_gen}),
       .pulse_o(cnt_doorbell_refused)
   );
   logic cnt_bf_fallbacks;
@@ -2559,7 +2564,9 @@ module rnic_top #(
 
   localparam int unsigned N_WIDE = 5;
   localparam logic [N_WIDE*16-1:0] WIDE_INDEX = {
-      16'(rnic_regs_pkg::CNT_TRACE_LOST), 16'(rnic_regs_pkg::CNT_DMA_WRITE_BYTES), 16'(rnic_regs_pkg::CNT_DMA_READ_BYTES), 16'(rnic_regs_pkg::CNT_TX_BYTES), 16'(rnic_regs_pkg::CNT_RX_BYTES)};
+      16'(rnic_regs_pkg::CNT_TRACE_LOST), 16'(rnic_regs_pkg::CNT_DMA_WRITE_BYTES),
+          16'(rnic_regs_pkg::CNT_DMA_READ_BYTES), 16'(rnic_regs_pkg::CNT_TX_BYTES),
+          16'(rnic_regs_pkg::CNT_RX_BYTES)};
   always_comb begin
     cnt_inc = '0;
     cnt_inc[rnic_regs_pkg::CNT_DOORBELL_REFUSED] = cnt_doorbell_refused;
@@ -2626,12 +2633,19 @@ module rnic_top #(
                     cnt_dma_read_bytes_amount__dma_master != 16'd0, cnt_tx_frames__cdc_tx,
                     cnt_rx_bytes_amount__rx_parser != 16'd0};
 
-  // --------------------------------------------------------------------------------------------- borders
+  // -- borders
   // 0 db, 1 wqe_req, 2 wqe, 3 turn, 4 txp, 5 rd0, 6 rd1, 7 txb, 8 rsp,
   // 9 pkt, 10 mrg, 11 rxm, 12 rxd, 13 req, 14 resp, 15 place, 16 ackq, 17 wr0_req,
-  // 18 wr0_dat, 19 cq0, 20 cq1, 21 wr1_req, 22 wr2_req, 23 m_axi_ar, 24 m_axi_r, 25 m_axi_aw, 26 m_axi_w
-  assign border_valid_o = {m_axi_wvalid, m_axi_awvalid, m_axi_rvalid, m_axi_arvalid, wr2_req_valid, wr1_req_valid, cq1_valid, cq0_valid, wr0_dat_valid, wr0_req_valid, ackq_valid, place_valid, resp_valid, req_valid, rxd_valid, rxm_valid, mrg_valid, pkt_valid, rsp_valid, txb_valid, rd1_valid, rd0_valid, txp_valid, turn_valid, wqe_valid, wqe_req_valid, db_valid};
-  assign border_ready_o = {m_axi_wready, m_axi_awready, m_axi_rready, m_axi_arready, wr2_req_ready, wr1_req_ready, cq1_ready, cq0_ready, wr0_dat_ready, wr0_req_ready, ackq_ready, place_ready, resp_ready, req_ready, rxd_ready, rxm_ready, mrg_ready, pkt_ready, rsp_ready, txb_ready, rd1_ready, rd0_ready, txp_ready, turn_ready, wqe_ready, wqe_req_ready, db_ready};
+  // 18 wr0_dat, 19 cq0, 20 cq1, 21 wr1_req, 22 wr2_req, 23 m_axi_ar, 24 m_axi_r, 25 m_axi_aw, 26
+  // m_axi_w
+  assign border_valid_o = {m_axi_wvalid, m_axi_awvalid, m_axi_rvalid, m_axi_arvalid, wr2_req_valid,
+      wr1_req_valid, cq1_valid, cq0_valid, wr0_dat_valid, wr0_req_valid, ackq_valid, place_valid,
+      resp_valid, req_valid, rxd_valid, rxm_valid, mrg_valid, pkt_valid, rsp_valid, txb_valid,
+      rd1_valid, rd0_valid, txp_valid, turn_valid, wqe_valid, wqe_req_valid, db_valid};
+  assign border_ready_o = {m_axi_wready, m_axi_awready, m_axi_rready, m_axi_arready, wr2_req_ready,
+      wr1_req_ready, cq1_ready, cq0_ready, wr0_dat_ready, wr0_req_ready, ackq_ready, place_ready,
+      resp_ready, req_ready, rxd_ready, rxm_ready, mrg_ready, pkt_ready, rsp_ready, txb_ready,
+      rd1_ready, rd0_ready, txp_ready, turn_ready, wqe_ready, wqe_req_ready, db_ready};
   border_stats #(
       .N(N_BORDER)
   ) u_border_stats (
@@ -2647,9 +2661,12 @@ module rnic_top #(
 
   // Hints and levels that later blocks use, and settings that wait for theirs.
   logic unused;
-  assign unused = ^{early_valid, early_qpn, rx_level_rows, underrun_qpn, underrun_psn, unused_rd2_ready, unused_wr3,
-                    unused_ev2, unused_kick, unused_fail_last, unused_fail_src, unused_db_last, unused_db_src,
+  assign unused = ^{early_valid, early_qpn, rx_level_rows, underrun_qpn, underrun_psn,
+      unused_rd2_ready, unused_wr3,
+                    unused_ev2, unused_kick, unused_fail_last, unused_fail_src, unused_db_last,
+                        unused_db_src,
                     unused_terr_last, unused_terr_src, cfg_qp_ctx_base_addr, cfg_mrc_path_mask_mask,
-                    cfg_cc_global_ctrl_mode, cfg_cc_global_ctrl_enable, cfg_cc_global_ctrl_reserved, bar2_awaddr[31:22],
+                    cfg_cc_global_ctrl_mode, cfg_cc_global_ctrl_enable,
+                        cfg_cc_global_ctrl_reserved, bar2_awaddr[31:22],
                     bar2_araddr[31:22], fault.is_queue};
 endmodule

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The acknowledged side of the requester: takes ACKs and NAKs, completes the messages they cover in posting order,
-// fails the QP on a NAK (until retransmission is built) or on a local error, and flushes what a failed QP still has in
-// flight. Owner of the acknowledged half of the context; reads the messages from msg_pool.
-// Throughput: 4 cycles per ACK, 3 more per further message that it covers. Latency: 4 cycles from resp to the first
-// completion. Order: completions of a QP leave in posting order. Local errors and QP orders go before responses;
-// nudges and responses take turns. Ignored and counted: responses outside
-// [oldest unacknowledged, next to send), responses of QPs that do not send (rx_ghost_acks, rx_unknown_qp), wrong
-// P_Key or addresses. Facts: roce.md section 3.
+// The acknowledged side of the requester: takes ACKs and NAKs, completes the messages they cover in
+// posting order, fails the QP on a NAK (until retransmission is built) or on a local error, and
+// flushes what a failed QP still has in flight. Owner of the acknowledged half of the context;
+// reads the messages from msg_pool. Throughput: 4 cycles per ACK, 3 more per further message that
+// it covers. Latency: 4 cycles from resp to the first completion. Order: completions of a QP leave
+// in posting order. Local errors and QP orders go before responses; nudges and responses take
+// turns. Ignored and counted: responses outside
+// [oldest unacknowledged, next to send), responses of QPs that do not send (rx_ghost_acks,
+// rx_unknown_qp), wrong P_Key or addresses. Facts: roce.md section 3.
 `include "rnic_assert.svh"
 module rx_completer (
     input  logic                clk_i,
@@ -92,7 +93,7 @@ module rx_completer (
   state_e state_q, state_d;
   work_e work_d, work_q;
 
-  // ------------------------------------------------------------------------------------ taking work
+  // -- taking work
   logic any, take, lk_ready;
   logic nudge_last_q;  // a nudge was taken: a response goes first now
   logic [23:0] look_qpn, qpn_q;
@@ -123,7 +124,8 @@ module rx_completer (
   assign cp_lk_valid = state_q == LOOK && any && cps_lk_ready && ack_lk_ready && hd_lk_ready;
   assign cps_lk_valid = state_q == LOOK && any && cp_lk_ready && ack_lk_ready && hd_lk_ready;
   assign ack_lk_valid = state_q == LOOK && any && cp_lk_ready && cps_lk_ready && hd_lk_ready;
-  assign hd_lk_valid = (state_q == LOOK && any && cp_lk_ready && cps_lk_ready && ack_lk_ready) || state_q == HEAD;
+  assign hd_lk_valid = (state_q == LOOK && any && cp_lk_ready && cps_lk_ready && ack_lk_ready) ||
+      state_q == HEAD;
   assign cp_lk_qpn = look_qpn;
   assign cps_lk_qpn = look_qpn;
   assign ack_lk_qpn = look_qpn;
@@ -144,27 +146,29 @@ module rx_completer (
     if (rst_i) nudge_last_q <= 1'b0;
   end
 
-  // --------------------------------------------------------------------- contexts as they come in
+  // -- contexts as they come in
   rnic_pkg::qp_conn_t c_q;
   rnic_pkg::qp_ack_t a_q;
   rnic_pkg::msg_t h_q;
   logic [23:0] next_psn_q;
   logic have_c_q, have_a_q, have_s_q, have_h_q, empty_q, have_ctx;
-  assign have_ctx = (cp_ctx_valid || have_c_q) && (ack_ctx_valid || have_a_q) && (cps_ctx_valid || have_s_q);
+  assign have_ctx = (cp_ctx_valid || have_c_q) && (ack_ctx_valid || have_a_q) &&
+      (cps_ctx_valid || have_s_q);
 
   logic [15:0] path_index;
   assign path_index = cp_ctx_valid ? cp_ctx.path : c_q.path;
   assign cpp_lk_valid = state_q == CONTEXT && have_ctx && work_q == PACKET;
   assign cpp_lk_index = path_index;
 
-  // ---------------------------------------------------------------------------- what the packet says
+  // -- what the packet says
   logic sending, bad_qp, bad_pkey, bad_addr, is_ack, in_window, is_nak, known_nak, good;
   logic [23:0] past_una, to_next;
   logic [7:0] nak_status;
   assign sending = c_q.state == rnic_pkg::QPS_RTS || c_q.state == rnic_pkg::QPS_SQD;
   assign bad_qp = !(c_q.exists && c_q.qtype == 2'd0 && sending) || a_q.failed;
   assign bad_pkey = !(m_q.pkey[14:0] == c_q.pkey[14:0] && (m_q.pkey[15] || c_q.pkey[15]));
-  assign bad_addr = !(cpp.valid && cpp.ipv6 == m_q.ipv6 && cpp.sip == m_q.dip && cpp.dip == m_q.sip);
+  assign bad_addr = !(cpp.valid && cpp.ipv6 == m_q.ipv6 && cpp.sip == m_q.dip && cpp.dip ==
+      m_q.sip);
   assign past_una = m_q.psn - a_q.una_psn;
   assign to_next = next_psn_q - m_q.psn;
   assign in_window = !past_una[23] && !to_next[23] && to_next != 24'd0;
@@ -184,7 +188,7 @@ module rx_completer (
   assign is_nak = known_nak && !is_ack;
   assign good = !bad_qp && !bad_pkey && !bad_addr && in_window && (is_ack || is_nak);
 
-  // ------------------------------------------------------------------------------------------ the walk
+  // -- the walk
   logic cover_q, nak_q, failed_q, fail_q, write_q, walk_q;  // what is going on
   logic [23:0] cover_psn_q;
   logic [7:0] nak_status_q, fail_status_q;
@@ -198,7 +202,8 @@ module rx_completer (
   assign h_empty = hd_valid ? hd_empty : empty_q;
   assign in_eval = state_q == EVAL && h_have;
   assign beyond = cover_psn_q - h.last_psn;
-  assign covered = cover_q && !beyond[23] && h.kind != rnic_pkg::MSG_FAILED && h.kind != rnic_pkg::MSG_LOCAL;
+  assign covered = cover_q && !beyond[23] && h.kind != rnic_pkg::MSG_FAILED &&
+      h.kind != rnic_pkg::MSG_LOCAL;
   assign last_covered = covered && beyond == 24'd0;
   assign ok = !failed_q && (covered || h.kind == rnic_pkg::MSG_LOCAL);
   always_comb begin
@@ -239,7 +244,8 @@ module rx_completer (
       cover_psn_q <= is_ack ? m_q.psn : m_q.psn - 24'd1;
       nak_q <= work_q == PACKET && good && is_nak;
       nak_status_q <= nak_status;
-      // Orders other than ERR only set the half; msg_pool forgets the messages of a QP that is reset by itself.
+      // Orders other than ERR only set the half; msg_pool forgets the messages of a QP that is
+      // reset by itself.
       walk_q <= work_q != ORDER || qpi.op == rnic_pkg::QPI_ERR;
       failed_q <= a_q.failed || new_terr || (work_q == ORDER && qpi.op == rnic_pkg::QPI_ERR);
       fail_q <= new_terr;
@@ -258,12 +264,15 @@ module rx_completer (
     end
   end
 
-  // -------------------------------------------------------------------- acknowledged half, written last
+  // -- acknowledged half, written last
   logic finish;
-  // A message that ends exactly at the ACK is the last one, unless one without packets may stand behind it.
-  assign finish = (done_walk || (retire && ok && last_covered && !nak_q && !a_q.local_waits)) && !fail_q;
+  // A message that ends exactly at the ACK is the last one, unless one without packets may stand
+  // behind it.
+  assign finish = (done_walk || (retire && ok && last_covered && !nak_q && !a_q.local_waits)) &&
+      !fail_q;
   logic local_waits;
-  assign local_waits = done_walk ? !h_empty && (a_q.local_waits || work_q == NUDGE) : a_q.local_waits;
+  assign local_waits = done_walk ? !h_empty && (a_q.local_waits || work_q == NUDGE) :
+      a_q.local_waits;
   logic closing;
   assign closing = finish || (state_q == FAIL && fail_ready);
   assign ack_wr_valid = closing && (write_q || local_waits != a_q.local_waits);
@@ -305,7 +314,7 @@ module rx_completer (
   assign fail.cause = fail_status_q;
   assign fail.event_type = rnic_desc_pkg::EQE_TYPE_QP_FATAL;
 
-  // ---------------------------------------------------------------------------------------- completions
+  // -- completions
   rnic_pkg::cqe_req_t cqe_in;
   localparam int unsigned CQE_W = $bits(cqe_in);
   logic cqe_in_valid;
@@ -338,7 +347,7 @@ module rx_completer (
       .level_o(cqe_level)
   );
 
-  // --------------------------------------------------------------------------- counters, trace, reset
+  // -- counters, trace, reset
   logic judged;
   assign judged = at_path && work_q == PACKET;
   always_ff @(posedge clk_i) begin

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends each received packet to the half of the transport that answers for it: requests to rx_responder, responses
-// to rx_completer; counts CNPs and drops them. Tells rx_placer, in packet order, who decides about the payload.
-// Throughput: one packet per cycle. Latency: 0 cycles (combinational from rxm to req, resp and ord).
-// rxm_ready depends on rxm_valid (by its opcode) and on the receiver's ready.
+// Sends each received packet to the half of the transport that answers for it: requests to
+// rx_responder, responses to rx_completer; counts CNPs and drops them. Tells rx_placer, in packet
+// order, who decides about the payload. Throughput: one packet per cycle. Latency: 0 cycles
+// (combinational from rxm to req, resp and ord). rxm_ready depends on rxm_valid (by its opcode) and
+// on the receiver's ready.
 // Dropped: CNPs (rx_cnp). Payload of responses is discarded: READ and ATOMIC are not requested yet.
 module rx_dispatch (
     input  logic                 clk_i,
@@ -26,7 +27,8 @@ module rx_dispatch (
 );
   logic is_cnp, is_resp, is_req, needs_ord, target_ready;
   assign is_cnp = rxm.opcode == roce_pkg::OP_CNP;
-  assign is_resp = rxm.opcode[7:5] == 3'b000 && rxm.opcode[4:0] >= roce_pkg::OP_READ_RESP_FIRST[4:0] &&
+  assign is_resp = rxm.opcode[7:5] == 3'b000 &&
+      rxm.opcode[4:0] >= roce_pkg::OP_READ_RESP_FIRST[4:0] &&
                    rxm.opcode[4:0] <= roce_pkg::OP_ATOMIC_ACK[4:0];
   assign is_req = !is_cnp && !is_resp;
   // A response or CNP without payload leaves nothing to place.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins the payload of each received packet with what rx_responder decided about it: writes it through dma_master or
-// discards it, then passes the completion on, so that a CQE follows its data into dma_master.
-// Throughput: one beat per cycle and one cycle more per packet (two for a packet of one beat, one for one without
-// payload). Latency: 0 cycles from decision to wrreq, 1 to the first beat on wrdat, 1 from the last beat to cqe. Order:
-// packet order. ready of the payload depends on wrdat_ready. A completion that waits for cqe_gen holds up only the next
-// packet with a completion.
+// Joins the payload of each received packet with what rx_responder decided about it: writes it
+// through dma_master or discards it, then passes the completion on, so that a CQE follows its data
+// into dma_master. Throughput: one beat per cycle and one cycle more per packet (two for a packet
+// of one beat, one for one without payload). Latency: 0 cycles from decision to wrreq, 1 to the
+// first beat on wrdat, 1 from the last beat to cqe. Order: packet order. ready of the payload
+// depends on wrdat_ready. A completion that waits for cqe_gen holds up only the next packet with a
+// completion.
 `include "rnic_assert.svh"
 module rx_placer #(
     parameter int unsigned DATA_W = 512
@@ -43,8 +44,8 @@ module rx_placer #(
   typedef enum logic [1:0] {IDLE, WRITE, DROP} state_e;
   state_e state_q, state_d;
 
-  // Decision of the packet at hand: the responder's, or a drop that rx_dispatch ordered. A decision that stands alone
-  // belongs to no packet and passes by the order.
+  // Decision of the packet at hand: the responder's, or a drop that rx_dispatch ordered. A decision
+  // that stands alone belongs to no packet and passes by the order.
   logic alone, have, dropped, take, last_beat, is_write, has_cqe, has_payload;
   assign alone = place_valid && place.alone;
   assign dropped = ord.src == rnic_pkg::ORD_DROP;

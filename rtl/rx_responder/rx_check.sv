@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of an RC responder for one request, as one combinational decision from packet, connection and receive
-// state; addresses and the memory key are checked later by rx_responder. Facts: roce.md section 4, in its order.
-// SEND, READ and ATOMIC are answered with NAK invalid request until they are built.
+// The rules of an RC responder for one request, as one combinational decision from packet,
+// connection and receive state; addresses and the memory key are checked later by rx_responder.
+// Facts: roce.md section 4, in its order. SEND, READ and ATOMIC are answered with NAK invalid
+// request until they are built.
 module rx_check (
     input  rnic_pkg::rx_meta_t m_i,
     input  rnic_pkg::qp_conn_t c_i,
     input  rnic_pkg::qp_recv_t r_i,
     input  logic [15:0]        rq_prod_i,
     // Verdict, exactly one of the first five is set.
-    output logic               bad_qp_o,     // drop: no such QP, wrong service, not ready to receive
+    // drop: no such QP, wrong service, not ready to receive
+    output logic               bad_qp_o,
     output logic               bad_pkey_o,   // drop
     output logic               ahead_o,      // gap: one NAK, then silence
     output logic               duplicate_o,  // acknowledge again
@@ -19,16 +21,19 @@ module rx_check (
     output logic               first_o,      // begins a message (FIRST or ONLY)
     output logic               last_o,       // ends a message (LAST or ONLY)
     output logic               imm_o,        // consumes a receive WQE
-    output logic               again_o       // a duplicate of it is acknowledged again (SEND and WRITE)
+    // a duplicate of it is acknowledged again (SEND and WRITE)
+    output logic               again_o
 );
-  // --------------------------------------------------------------------------------- connection
+  // -- connection
   logic can_receive;
   assign can_receive = c_i.state == rnic_pkg::QPS_RTR || c_i.state == rnic_pkg::QPS_RTS ||
                        c_i.state == rnic_pkg::QPS_SQD;
-  assign bad_qp_o = !(c_i.exists && can_receive && c_i.qtype == 2'd0 && m_i.opcode[7:5] == 3'b000) || r_i.failed;
-  assign bad_pkey_o = !bad_qp_o && !(m_i.pkey[14:0] == c_i.pkey[14:0] && (m_i.pkey[15] || c_i.pkey[15]));
+  assign bad_qp_o = !(c_i.exists && can_receive && c_i.qtype == 2'd0 && m_i.opcode[7:5] ==
+      3'b000) || r_i.failed;
+  assign bad_pkey_o = !bad_qp_o && !(m_i.pkey[14:0] == c_i.pkey[14:0] &&
+      (m_i.pkey[15] || c_i.pkey[15]));
 
-  // ---------------------------------------------------------------------------------------- PSN
+  // -- PSN
   logic reachable;
   logic [23:0] distance;
   assign reachable = !bad_qp_o && !bad_pkey_o;
@@ -37,13 +42,16 @@ module rx_check (
   assign duplicate_o = reachable && distance[23];
   assign ahead_o = reachable && !distance[23] && distance != 24'd0;
 
-  // ------------------------------------------------------------------------------------- opcode
+  // -- opcode
   logic wr_first, wr_middle, wr_last, wr_only, is_write, middle;
   assign wr_first = m_i.opcode == roce_pkg::OP_WRITE_FIRST;
   assign wr_middle = m_i.opcode == roce_pkg::OP_WRITE_MIDDLE;
-  assign wr_last = m_i.opcode == roce_pkg::OP_WRITE_LAST || m_i.opcode == roce_pkg::OP_WRITE_LAST_IMM;
-  assign wr_only = m_i.opcode == roce_pkg::OP_WRITE_ONLY || m_i.opcode == roce_pkg::OP_WRITE_ONLY_IMM;
-  assign imm_o = m_i.opcode == roce_pkg::OP_WRITE_LAST_IMM || m_i.opcode == roce_pkg::OP_WRITE_ONLY_IMM;
+  assign wr_last = m_i.opcode == roce_pkg::OP_WRITE_LAST || m_i.opcode ==
+      roce_pkg::OP_WRITE_LAST_IMM;
+  assign wr_only = m_i.opcode == roce_pkg::OP_WRITE_ONLY || m_i.opcode ==
+      roce_pkg::OP_WRITE_ONLY_IMM;
+  assign imm_o = m_i.opcode == roce_pkg::OP_WRITE_LAST_IMM || m_i.opcode ==
+      roce_pkg::OP_WRITE_ONLY_IMM;
   assign is_write = wr_first || wr_middle || wr_last || wr_only;
   assign first_o = wr_first || wr_only;
   assign last_o = wr_last || wr_only;
@@ -51,12 +59,13 @@ module rx_check (
 
   // READ and ATOMIC need what was saved of them, and nothing is; reserved opcodes mean nothing.
   assign again_o = m_i.opcode[4:0] <= roce_pkg::OP_WRITE_ONLY_IMM[4:0] ||
-                   m_i.opcode[4:0] == roce_pkg::OP_SEND_LAST_INV[4:0] || m_i.opcode[4:0] == roce_pkg::OP_SEND_ONLY_INV[4:0];
+                   m_i.opcode[4:0] == roce_pkg::OP_SEND_LAST_INV[4:0] || m_i.opcode[4:0] ==
+                       roce_pkg::OP_SEND_ONLY_INV[4:0];
 
   logic bad_sequence;
   assign bad_sequence = !is_write || (r_i.in_write ? !middle : middle);
 
-  // ------------------------------------------------------------------------------------- length
+  // -- length
   logic [12:0] mtu, len;
   logic [31:0] len32;
   logic bad_length;
@@ -72,7 +81,8 @@ module rx_check (
   end
 
   assign invalid_o = bad_sequence || !c_i.acc_write || bad_length;
-  // Resources come before lengths: a packet that would fail its length check but finds no WQE is RNR.
+  // Resources come before lengths: a packet that would fail its length check but finds no WQE is
+  // RNR.
   assign rnr_o = imm_o && !bad_sequence && c_i.acc_write && r_i.rq_cons == rq_prod_i;
 
   logic unused;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The responder half of RC for WRITE and WRITE with immediate: checks each request against the connection, its PSN,
-// its order, its length and its memory key, and decides about payload, acknowledgement, completion and failure.
-// Owner of the receive half of the context and of the receive queue's indices.
-// Throughput: one request per 3 cycles. Latency: 3 cycles from request to decision when nothing waits.
-// Order: decisions leave in packet order; flushed receive WQEs go the same way, behind the completions before them.
-// Doorbells and packets take turns. Dropped in silence and counted: unknown QP, wrong P_Key, wrong addresses, what
-// follows a gap, duplicates that cannot be answered. The rules: facts roce.md section 4; README.md names the test of each.
+// The responder half of RC for WRITE and WRITE with immediate: checks each request against the
+// connection, its PSN, its order, its length and its memory key, and decides about payload,
+// acknowledgement, completion and failure. Owner of the receive half of the context and of the
+// receive queue's indices.
+// Throughput: one request per 3 cycles. Latency: 3 cycles from request to decision when nothing
+// waits. Order: decisions leave in packet order; flushed receive WQEs go the same way, behind the
+// completions before them. Doorbells and packets take turns. Dropped in silence and counted:
+// unknown QP, wrong P_Key, wrong addresses, what follows a gap, duplicates that cannot be answered.
+// The rules: facts roce.md section 4; README.md names the test of each.
 `include "rnic_assert.svh"
 module rx_responder #(
     parameter int unsigned N_QP = 64
@@ -82,12 +84,12 @@ module rx_responder #(
 );
   localparam int unsigned AW = (N_QP > 1) ? $clog2(N_QP) : 1;
 
-  // LOOK takes work and starts its lookups, CHECK has the context, ASK repeats the question for key and path, WAIT gets
-  // their answers and hands out the decision in the same cycle.
+  // LOOK takes work and starts its lookups, CHECK has the context, ASK repeats the question for key
+  // and path, WAIT gets their answers and hands out the decision in the same cycle.
   typedef enum logic [2:0] {LOOK, CHECK, ASK, WAIT, DB, ORDER, FLUSH} state_e;
   state_e state_q, state_d;
 
-  // ------------------------------------------------------------------------------ receive queue producer
+  // -- receive queue producer
   logic [AW:0] clear_q;
   logic clearing;
   assign clearing = clear_q < (AW + 1)'(N_QP);
@@ -108,7 +110,7 @@ module rx_responder #(
     if (rst_i) clear_q <= '0;
   end
 
-  // ------------------------------------------------------------------------------------- taking work
+  // -- taking work
   typedef enum logic [1:0] {NONE, PACKET, DOORBELL, QP_ORDER} work_e;
   work_e work_d, work_q;
   logic looking, take;
@@ -151,7 +153,7 @@ module rx_responder #(
     if (rst_i) db_last_q <= 1'b0;
   end
 
-  // --------------------------------------------------------------------- context, newest value of the half
+  // -- context, newest value of the half
   logic fwd_valid_q;
   logic [23:0] fwd_qpn_q;
   rnic_pkg::qp_recv_t fwd_q, r_now, r_q, r_next;
@@ -180,7 +182,7 @@ module rx_responder #(
     if (rst_i) fwd_valid_q <= 1'b0;
   end
 
-  // ------------------------------------------------------------------------------------------ CHECK
+  // -- CHECK
   logic k_bad_qp, k_bad_pkey, k_ahead, k_dup, k_exp, k_inv, k_rnr, k_first, k_last, k_imm, k_again;
   rx_check u_check (
       .m_i(m_q),
@@ -205,15 +207,18 @@ module rx_responder #(
   logic [31:0] key_q, span_q;  // key, and what of the region is checked
   always_ff @(posedge clk_i) begin
     if (state_q == CHECK && have_ctx && work_q == PACKET) begin
-      {bad_qp_q, bad_pkey_q, ahead_q, dup_q, exp_q} <= {k_bad_qp, k_bad_pkey, k_ahead, k_dup, k_exp};
-      {inv_q, rnr_q, first_q, last_q, imm_q, again_q} <= {k_inv, k_rnr, k_first, k_last, k_imm, k_again};
+      {bad_qp_q, bad_pkey_q, ahead_q, dup_q, exp_q} <=
+          {k_bad_qp, k_bad_pkey, k_ahead, k_dup, k_exp};
+      {inv_q, rnr_q, first_q, last_q, imm_q, again_q} <=
+          {k_inv, k_rnr, k_first, k_last, k_imm, k_again};
       va_q <= mrq.va;
       key_q <= mrq.key;
       span_q <= mrq.len;
     end
   end
 
-  // The key is asked for with every expected packet; a packet that is refused for another reason ignores the answer.
+  // The key is asked for with every expected packet; a packet that is refused for another reason
+  // ignores the answer.
   logic in_check;
   assign in_check = state_q == CHECK && have_ctx && work_q == PACKET;
   always_comb begin
@@ -246,14 +251,15 @@ module rx_responder #(
     end
   end
 
-  // --------------------------------------------------------------------------------------- decision
+  // -- decision
   rnic_pkg::mr_rsp_t mr;
   rnic_pkg::path_t path;
   assign mr = mrs_have_q ? mrs_q : mrs;
   assign path = path_have_q ? path_q : rp;
 
   logic bad_addr, seen, execute, nak_seq, nak_rnr, nak_inv, nak_acc, nak_op;
-  assign bad_addr = !(path.valid && path.ipv6 == m_q.ipv6 && path.sip == m_q.dip && path.dip == m_q.sip);
+  assign bad_addr = !(path.valid && path.ipv6 == m_q.ipv6 && path.sip == m_q.dip && path.dip ==
+      m_q.sip);
   // seen: the packet belongs to this connection.
   assign seen = !bad_qp_q && !bad_addr && !bad_pkey_q;
   assign nak_seq = seen && ahead_q && !r_q.nak_sent;
@@ -267,14 +273,17 @@ module rx_responder #(
   logic deciding;
   assign deciding = state_q == WAIT && answered;
 
-  // The three outputs of a decision are taken each in its own time; it is complete when the last one is.
+  // The three outputs of a decision are taken each in its own time; it is complete when the last
+  // one is.
   logic fatal, wants_ack, off_host, out_valid, out_ready, placed_q, acked_q, failed_q;
   rnic_pkg::rx_place_t out_place;
   rnic_pkg::cqe_req_t out_cqe;
   assign fatal = nak_inv || nak_acc || nak_op;
-  assign wants_ack = nak_seq || nak_rnr || fatal || (seen && dup_q && again_q) || (execute && m_q.ack_req);
+  assign wants_ack = nak_seq || nak_rnr || fatal || (seen && dup_q && again_q) ||
+      (execute && m_q.ack_req);
   assign off_host = mr.target != rnic_pkg::TGT_HOST;
-  assign decision_out = deciding && (placed_q || out_ready) && (!wants_ack || acked_q || ackq_ready) &&
+  assign decision_out = deciding && (placed_q || out_ready) &&
+      (!wants_ack || acked_q || ackq_ready) &&
                         (!fatal || failed_q || fail_ready);
   assign ackq_valid = deciding && wants_ack && !acked_q;
   assign fail_valid = deciding && fatal && !failed_q;
@@ -338,7 +347,8 @@ module rx_responder #(
 
     ackq = '0;
     ackq.qpn = qpn_q;
-    ackq.psn = r_q.epsn;  // NAKs name the expected PSN, which is the packet's own unless there is a gap
+    // NAKs name the expected PSN, which is the packet's own unless there is a gap
+    ackq.psn = r_q.epsn;
     ackq.msn = (execute && last_q) ? r_q.msn + 24'd1 : r_q.msn;
     ackq.syndrome = roce_pkg::SYN_ACK;
     ackq.ack_req = m_q.ack_req;
@@ -354,8 +364,10 @@ module rx_responder #(
     fail = '0;
     fail.qpn = qpn_q;
     fail.cause = nak_inv ? rnic_desc_pkg::CQE_STATUS_REM_INV_REQ_ERR :
-                 nak_acc ? rnic_desc_pkg::CQE_STATUS_REM_ACCESS_ERR : rnic_desc_pkg::CQE_STATUS_REM_OP_ERR;
-    fail.event_type = nak_acc ? rnic_desc_pkg::EQE_TYPE_QP_ACCESS_ERR : rnic_desc_pkg::EQE_TYPE_QP_FATAL;
+                 nak_acc ? rnic_desc_pkg::CQE_STATUS_REM_ACCESS_ERR :
+                     rnic_desc_pkg::CQE_STATUS_REM_OP_ERR;
+    fail.event_type = nak_acc ? rnic_desc_pkg::EQE_TYPE_QP_ACCESS_ERR :
+        rnic_desc_pkg::EQE_TYPE_QP_FATAL;
   end
   assign out_valid = (deciding && !placed_q) || (state_q == FLUSH && flush_more);
   assign flush_fire = state_q == FLUSH && flush_more && out_ready;
@@ -379,10 +391,11 @@ module rx_responder #(
       .level_o(out_level)
   );
 
-  // ---------------------------------------------------------------------------------- receive half, next
+  // -- receive half, next
   always_comb begin
     r_next = r_q;
-    // One NAK per gap. After a fatal one the QP hears nothing more, also before cmd_unit has written ERR.
+    // One NAK per gap. After a fatal one the QP hears nothing more, also before cmd_unit has
+    // written ERR.
     if (nak_seq || nak_rnr) r_next.nak_sent = 1'b1;
     if (fatal) r_next.failed = 1'b1;
     if (execute) begin
@@ -421,13 +434,14 @@ module rx_responder #(
     end
   end
 
-  // ------------------------------------------------------------------- doorbells, QP orders and the flush
+  // -- doorbells, QP orders and the flush
   logic [15:0] db_ahead, db_have, flush_left, flush_prod_q;
   logic db_good, order_now, flush_more, flush_fire, apply;
   assign db_ahead = db_index_q - r_now.rq_cons;
   assign db_have = prod_rd_q - r_now.rq_cons;
   // Not more than the ring holds, and never backwards.
-  assign db_good = c_now.exists && c_now.state != rnic_pkg::QPS_RESET && db_ahead <= (16'd1 << c_now.log_rq) &&
+  assign db_good = c_now.exists && c_now.state != rnic_pkg::QPS_RESET && db_ahead <=
+      (16'd1 << c_now.log_rq) &&
                    db_ahead >= db_have;
   assign flush_left = flush_prod_q - r_q.rq_cons;
   assign flush_more = flush_left != 16'd0;
