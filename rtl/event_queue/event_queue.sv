@@ -152,8 +152,10 @@ module event_queue #(
   logic [63:0] msg_addr, eqe_addr_q;
   logic [31:0] msg_data, msg_data_q;
   logic [127:0] entry_q;
+  logic handed;  // request and data of the EQE are with dma_master after this cycle
   assign eqe_done = !eqe_req_q && !eqe_dat_q;
-  assign raise = state_q == SEND && eqe_done;
+  assign handed = (!eqe_req_q || wrreq_ready) && (!eqe_dat_q || wrdat_ready);
+  assign raise = state_q == SEND && handed;
   // An EQE goes first; a message starts only between two EQEs, and its data follow it at once.
   assign msg_req = msg_valid && eqe_done && !msg_dat_q && state_q != SEND;
   assign msg_ready = msg_req && wrreq_ready;
@@ -176,7 +178,7 @@ module event_queue #(
     unique case (state_q)
       PICK: if (take) state_d = FORM;
       FORM: if (write_it) state_d = SEND; else if (lose_it) state_d = PICK;
-      SEND: if (eqe_done) state_d = PICK;
+      SEND: if (handed) state_d = PICK;
       default: state_d = PICK;
     endcase
   end

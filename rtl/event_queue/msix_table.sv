@@ -98,7 +98,11 @@ module msix_table #(
   assign ready_bits = pending_q & ~masked_q;
   assign pick_go = pick_any && (!msg_valid || msg_ready);
   assign raise_known = raise_vector_i < 8'(N_MSIX);
-  assign raise_bits = (raise_i && raise_known) ? (N_MSIX'(1) << raise_vector_i[AW-1:0]) : '0;
+  logic waits;  // a message of this vector is on offer still: it announces this event too
+  logic [AW-1:0] msg_idx_q;
+  assign waits = (msg_valid && !msg_ready && msg_idx_q == raise_vector_i[AW-1:0]) ||
+                 (pick_go && pick_idx == raise_vector_i[AW-1:0]);
+  assign raise_bits = (raise_i && raise_known && !waits) ? (N_MSIX'(1) << raise_vector_i[AW-1:0]) : '0;
   assign sent_bits = pick_go ? pick_gnt : '0;
   rr_select #(
       .N(N_MSIX)
@@ -116,6 +120,7 @@ module msix_table #(
     if (msg_ready) msg_valid <= 1'b0;
     if (pick_go) begin
       msg_valid <= 1'b1;
+      msg_idx_q <= pick_idx;
       msg_addr <= addr_mem[pick_idx];
       msg_data <= data_mem[pick_idx];
     end
