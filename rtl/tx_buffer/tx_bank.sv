@@ -21,19 +21,14 @@ module tx_bank #(
 `ifdef VERILATOR
   // Word operations; the byte enables below cost the simulator an operation per lane.
   logic [DATA_W-1:0] mem [DEPTH];
-  logic [DATA_W-1:0] mask;
-
-  always_comb begin
-    mask = '0;
-    if (wr_en_i) begin
-      mask = ({DATA_W{1'b1}} << {wr_from_i, 3'd0}) & ~({DATA_W{1'b1}} << {wr_to_i, 3'd0});
-    end
-  end
+  localparam logic [DATA_W-1:0] ONES = '1;
 
   always_ff @(posedge clk_i) begin
     if (wr_en_i) begin
       if (wr_from_i == 8'd0 && wr_to_i == 8'(B)) mem[wr_addr_i] <= wr_data_i;
-      else mem[wr_addr_i] <= (mem[wr_addr_i] & ~mask) | (wr_data_i & mask);
+      else mem[wr_addr_i] <= mem[wr_addr_i] ^
+                             ((mem[wr_addr_i] ^ wr_data_i) & (ONES << {wr_from_i, 3'd0}) &
+                              ~(ONES << {wr_to_i, 3'd0}));
     end
     if (rd_en_i) rd_data_o <= mem[rd_addr_i];
   end

@@ -97,14 +97,20 @@ module tx_packetizer #(
   assign deth    = is_ud;
   assign pad     = -p.payload_len[1:0];
 
+  // Only of a packet that moves on: nothing to compute for the simulator otherwise.
   always_comb begin
-    ext = roce_pkg::ext_headers(p.opcode[4:0]);
-    if (is_ud) ext = {4'd0, p.opcode[0], 1'b0};  // ImmDt or nothing, behind the DETH
-    if (is_cnp || ext == 6'h3F) ext = 6'd0;
-    ext_len = roce_pkg::ext_bytes(ext);
-    if (deth) ext_len = ext_len + 6'd8;
-    if (is_cnp) ext_len = 6'd16;
-    udp_len = 16'd24 + 16'(ext_len) + 16'(p.payload_len) + 16'(pad);
+    ext     = 6'd0;
+    ext_len = 6'd0;
+    udp_len = 16'd0;
+    if (s0_fire && head) begin
+      ext = roce_pkg::ext_headers(p.opcode[4:0]);
+      if (is_ud) ext = {4'd0, p.opcode[0], 1'b0};  // ImmDt or nothing, behind the DETH
+      if (is_cnp || ext == 6'h3F) ext = 6'd0;
+      ext_len = roce_pkg::ext_bytes(ext);
+      if (deth) ext_len = ext_len + 6'd8;
+      if (is_cnp) ext_len = 6'd16;
+      udp_len = 16'd24 + 16'(ext_len) + 16'(p.payload_len) + 16'(pad);
+    end
   end
 
   always_comb begin
