@@ -58,8 +58,8 @@ module rx_placer #(
   // The completion waits in a register; it may be offered when its data are handed over.
   logic cqe_full_q, cqe_due_q;  // there is one; its data are gone
   assign cqe_valid = cqe_full_q && cqe_due_q;
-  logic may_go;                 // wrreq holds: the register never fills while a packet waits here
-  assign may_go = !has_cqe || !cqe_full_q;
+  logic may_go;                 // once free, the register stays so for the packet that waits here: wrreq holds
+  assign may_go = !has_cqe || !cqe_full_q || (cqe_valid && cqe_ready);
 
   assign wrreq_valid = state_q == IDLE && have && is_write && may_go;
   assign wrreq = {place.addr, place.len, 1'b1, 1'b0, place.qpn, 1'b0, place.psn, place.sampled};
