@@ -43,6 +43,8 @@ class NicModel final : public Nic {
     top_->eval();
   }
   ~NicModel() override {
+    // Verilator's runtime releases a model in the context of its thread, which may be another NIC's.
+    Verilated::threadContextp(context_.get());
     top_->final();
 #if VM_TRACE_FST
     if (fst_) fst_->close();

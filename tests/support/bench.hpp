@@ -150,6 +150,8 @@ class Bench : public BenchBase {
   }
 
   ~Bench() override {
+    // The runtime releases a model in the context of its thread, which may be another bench's.
+    Verilated::threadContextp(context_.get());
 #if VM_TRACE
     if (trace_) {
       trace_->close();
