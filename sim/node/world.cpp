@@ -5,6 +5,11 @@
 
 namespace rnic::sim {
 
+namespace {
+// The simulated MAC takes two beats ahead of the wire, as one that is paced by its ready does.
+uint32_t mac_fifo_bytes(Node& n) { return 2 * n.nic().info().data_w / 8; }
+}  // namespace
+
 Node& World::add_node(const NodeConfig& config) {
   nodes_.push_back(std::make_unique<Node>(config));
   plugs_.emplace_back();
@@ -14,6 +19,7 @@ Node& World::add_node(const NodeConfig& config) {
 wire::Link& World::connect(Node& a, Node& b, const wire::LinkConfig& config) {
   wire::LinkConfig c = config;
   c.fcs_in_stream = a.nic().info().gen_fcs;
+  c.tx_fifo_bytes = mac_fifo_bytes(a);
   // One beat ahead: enough to send frames back to back. A MAC that takes more would ask faster than core_clk can give.
   c.tx_fifo_bytes = a.nic().info().data_w / 8;
   const auto end_of = [](Node& n) {
@@ -36,6 +42,7 @@ wire::Link& World::connect(Node& a, Node& b, const wire::LinkConfig& config) {
 wire::Link& World::loop(Node& node, const wire::LinkConfig& config) {
   wire::LinkConfig c = config;
   c.fcs_in_stream = node.nic().info().gen_fcs;
+  c.tx_fifo_bytes = mac_fifo_bytes(node);
   const wire::EndConfig end{node.nic().info().data_w / 8, node.nic().info().mac_ps};
   links_.push_back(std::make_unique<wire::Link>(c, end, end));
   for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -52,6 +59,7 @@ wire::Link& World::open_end(Node& node, const wire::LinkConfig& config, std::fun
                             TimePs grain_ps) {
   wire::LinkConfig c = config;
   c.fcs_in_stream = node.nic().info().gen_fcs;
+  c.tx_fifo_bytes = mac_fifo_bytes(node);
   links_.push_back(
       std::make_unique<wire::Link>(c, wire::EndConfig{node.nic().info().data_w / 8, node.nic().info().mac_ps},
                                    wire::EndConfig{}));

@@ -67,7 +67,7 @@ std::string Expectations::rewritten(const Figures& figures) const {
   const auto number = [](double v) { return fmt::format("{:.3f}", v); };
   for (const Expectation& e : all_) {
     const Figure* f = figures.find(e.name);
-    out += "  - {name: " + e.name + ", unit: " + (e.unit.empty() ? (f != nullptr ? f->unit : "\"\"") : e.unit);
+    out += "  - {name: " + e.name + ", unit: \"" + (e.unit.empty() && f != nullptr ? f->unit : e.unit) + "\"";
     if (e.exactly) out += ", exactly: " + number(f != nullptr ? f->value : *e.exactly);
     if (e.at_least) out += fmt::format(", at_least: {}", *e.at_least);
     if (e.at_most) out += fmt::format(", at_most: {}", *e.at_most);

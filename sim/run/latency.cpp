@@ -70,7 +70,8 @@ void run_latency(Session& s, const std::string& name, const LatencyStep& step) {
 
   for (uint32_t n = 0; n < step.repeat; ++n) {
     if (step.imm) qb->qp->post_receives(1);
-    s.world().run_until(s.world().now_ps() + kSettlePs);  // nothing of before is on its way
+    // Nothing of before is on its way. Each repetition meets the two clocks in another phase.
+    s.world().run_until(s.world().now_ps() + kSettlePs + n * 2000);
     Region& filled = gpu_src != nullptr ? *gpu_src : src;
     random_fill(data, rng);
     if (filled.place == Place::kDevice) {
