@@ -93,10 +93,10 @@ module doorbell #(
   assign wr_known = wr_page < N_QP;
   assign wr_good = wr_known && (|wr_kind) && (&s_wstrb[1:0]);
 
-  logic room;
+  logic room, cq_refused;
   // An order has the memories' write port for its cycle, so that no flood of doorbells holds up
   // cmd_unit.
-  assign room = init_done_o && !qpi_valid && (!s_bvalid || s_bready) && (!db_valid || db_ready) &&
+  assign room = init_done_o && !qpi_valid && !cq_refused && (!s_bvalid || s_bready) && (!db_valid || db_ready) &&
                 (!rqdb_valid || rqdb_ready) && !(cq_busy && (wr_kind[2] || wr_kind[3]));
   assign s_awready = room && s_awvalid && s_wvalid;
   assign s_wready = s_awready;
@@ -105,23 +105,20 @@ module doorbell #(
   assign s_bresp = 2'b00;
 
   // A CQ doorbell waits here for the number of its CQ.
-  typedef enum logic [1:0] {CQ_IDLE, CQ_ASK, CQ_WAIT, CQ_OUT} cq_state_e;
+  // REFUSE counts one that has no QP; no write is taken beside it, so that none goes uncounted.
+  typedef enum logic [2:0] {CQ_IDLE, CQ_ASK, CQ_WAIT, CQ_OUT, CQ_REFUSE} cq_state_e;
   cq_state_e cq_state_q, cq_state_d;
-  logic cq_recv_q, cq_refused;
+  logic cq_recv_q;
+  assign cq_refused = (cq_state_q == CQ_REFUSE);
   assign cq_busy = (cq_state_q != CQ_IDLE);
   assign db_lk_valid = (cq_state_q == CQ_ASK);
   assign cqdb_valid = (cq_state_q == CQ_OUT);
   always_comb begin
     cq_state_d = cq_state_q;
-    cq_refused = 1'b0;
     unique case (cq_state_q)
       CQ_IDLE: if (take[2] || take[3]) cq_state_d = CQ_ASK;
       CQ_ASK:  if (db_lk_ready) cq_state_d = CQ_WAIT;
-      CQ_WAIT:
-      if (db_ctx_valid) begin
-        cq_state_d = db_ctx.exists ? CQ_OUT : CQ_IDLE;
-        cq_refused = !db_ctx.exists;
-      end
+      CQ_WAIT: if (db_ctx_valid) cq_state_d = db_ctx.exists ? CQ_OUT : CQ_REFUSE;
       CQ_OUT:  if (cqdb_ready) cq_state_d = CQ_IDLE;
       default: cq_state_d = CQ_IDLE;
     endcase
