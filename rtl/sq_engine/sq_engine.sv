@@ -275,10 +275,12 @@ module sq_engine #(
   assign mrq_valid = early || (s_q == S_KEYS && k_req_q < x_segs_q);
   always_comb begin
     mrq = '0;
-    mrq.key = k_seg[31:0];
-    mrq.pd = c_q.pd;
-    mrq.va = k_seg[127:64];
-    mrq.len = k_seg[63:32];
+    if (mrq_valid) begin
+      mrq.key = k_seg[31:0];
+      mrq.pd = c_q.pd;
+      mrq.va = k_seg[127:64];
+      mrq.len = k_seg[63:32];
+    end
   end
   assign k_fire = mrq_valid && mrq_ready;
   assign k_any_bad = k_bad_q || !mrs.ok || mrs.refused;
@@ -492,27 +494,29 @@ module sq_engine #(
   assign pos = {first, last};
   always_comb begin
     pkt = '0;
-    pkt.qpn = t_qpn_q;
-    pkt.wqe_index = x_index_q;
-    pkt.sampled = x_smp_q;
-    pkt.path = c_q.path;
-    unique case (pos)
-      2'b11: pkt.opcode = x_imm_q ? roce_pkg::OP_WRITE_ONLY_IMM : roce_pkg::OP_WRITE_ONLY;
-      2'b10: pkt.opcode = roce_pkg::OP_WRITE_FIRST;
-      2'b01: pkt.opcode = x_imm_q ? roce_pkg::OP_WRITE_LAST_IMM : roce_pkg::OP_WRITE_LAST;
-      default: pkt.opcode = roce_pkg::OP_WRITE_MIDDLE;
-    endcase
-    pkt.se = last && x_imm_q && x_sol_q;  // it means nothing on a WRITE without immediate
-    pkt.ack_req = ack;
-    pkt.pkey = c_q.pkey;
-    pkt.dest_qpn = c_q.dest_qpn;
-    pkt.psn = w_q.next_psn;
-    pkt.payload_len = pay;
-    pkt.va = w_q.va;
-    pkt.rkey = x_rkey_q;
-    pkt.dmalen = w_q.msg_left;
-    pkt.imm = x_immd_q;
-    pkt.qkey = c_q.qkey;
+    if (s_q == S_PKT) begin  // quiet otherwise
+      pkt.qpn = t_qpn_q;
+      pkt.wqe_index = x_index_q;
+      pkt.sampled = x_smp_q;
+      pkt.path = c_q.path;
+      unique case (pos)
+        2'b11: pkt.opcode = x_imm_q ? roce_pkg::OP_WRITE_ONLY_IMM : roce_pkg::OP_WRITE_ONLY;
+        2'b10: pkt.opcode = roce_pkg::OP_WRITE_FIRST;
+        2'b01: pkt.opcode = x_imm_q ? roce_pkg::OP_WRITE_LAST_IMM : roce_pkg::OP_WRITE_LAST;
+        default: pkt.opcode = roce_pkg::OP_WRITE_MIDDLE;
+      endcase
+      pkt.se = last && x_imm_q && x_sol_q;  // it means nothing on a WRITE without immediate
+      pkt.ack_req = ack;
+      pkt.pkey = c_q.pkey;
+      pkt.dest_qpn = c_q.dest_qpn;
+      pkt.psn = w_q.next_psn;
+      pkt.payload_len = pay;
+      pkt.va = w_q.va;
+      pkt.rkey = x_rkey_q;
+      pkt.dmalen = w_q.msg_left;
+      pkt.imm = x_immd_q;
+      pkt.qkey = c_q.qkey;
+    end
   end
   logic [1:0] rd_level;
   logic       txp_level;
@@ -521,10 +525,10 @@ module sq_engine #(
       .rst_i,
       .in_valid (pkt_go),
       .in_ready (txp_room),
-      .in_data  ({pkt, slot_id}),
+      .in_data  ({slot_id, pkt}),
       .out_valid(txp_valid),
       .out_ready(txp_ready),
-      .out_data ({txp, txp_slot}),
+      .out_data ({txp_slot, txp}),
       .level_o  (txp_level)
   );
   // Inline data stay in x_body_q until they are taken; no further WQE is taken before.
@@ -541,14 +545,16 @@ module sq_engine #(
   rnic_pkg::dma_rd_req_t rd;
   always_comb begin
     rd = '0;
-    rd.addr = x_iova_q[w_q.seg*64 +: 64] + {32'd0, w_q.seg_off};
-    rd.len = piece;
-    rd.slot = (s_q == S_PKT) ? slot_id : p_slot_q;
-    rd.dst_off = (s_q == S_PKT) ? 13'd0 : p_off_q;
-    rd.first = s_q == S_PKT;
-    rd.qpn = t_qpn_q;
-    rd.wqe_index = x_index_q;
-    rd.sampled = x_smp_q;
+    if (s_q == S_PKT || s_q == S_PIECE) begin
+      rd.addr = x_iova_q[w_q.seg*64 +: 64] + {32'd0, w_q.seg_off};
+      rd.len = piece;
+      rd.slot = (s_q == S_PKT) ? slot_id : p_slot_q;
+      rd.dst_off = (s_q == S_PKT) ? 13'd0 : p_off_q;
+      rd.first = s_q == S_PKT;
+      rd.qpn = t_qpn_q;
+      rd.wqe_index = x_index_q;
+      rd.sampled = x_smp_q;
+    end
   end
   stream_fifo_small #(.W(RDREQ_W), .DEPTH(2), .LATENCY(0)) u_rd (
       .clk_i,
@@ -569,14 +575,16 @@ module sq_engine #(
   assign msg_push_qpn = t_qpn_q;
   always_comb begin
     msg_push = '0;
-    msg_push.kind = rnic_pkg::MSG_WRITE;
-    msg_push.signaled = x_sig_q;
-    msg_push.sampled = x_smp_q;
-    msg_push.wqe_index = x_index_q;
-    msg_push.next_index = x_next_q;
-    msg_push.first_psn = w_q.next_psn;
-    msg_push.last_psn = w_q.next_psn + ((w_q.msg_left == 32'd0) ? 24'd0 : more_pkts[23:0]);
-    msg_push.bytes = w_q.msg_left;
+    if (s_q == S_PKT || s_q == S_LOCAL) begin
+      msg_push.kind = rnic_pkg::MSG_WRITE;
+      msg_push.signaled = x_sig_q;
+      msg_push.sampled = x_smp_q;
+      msg_push.wqe_index = x_index_q;
+      msg_push.next_index = x_next_q;
+      msg_push.first_psn = w_q.next_psn;
+      msg_push.last_psn = w_q.next_psn + ((w_q.msg_left == 32'd0) ? 24'd0 : more_pkts[23:0]);
+      msg_push.bytes = w_q.msg_left;
+    end
     if (s_q == S_LOCAL) begin
       msg_push.kind = x_nop_q ? rnic_pkg::MSG_LOCAL : rnic_pkg::MSG_FAILED;
       msg_push.status = x_nop_q ? 8'd0 : x_status_q;
