@@ -7,7 +7,8 @@ module requester_bench #(
     parameter int unsigned N_QP = 64,
     parameter int unsigned N_WQE = 256,
     parameter int unsigned N_MSG = 512,
-    parameter int unsigned QP_CAP = 32
+    parameter int unsigned QP_CAP = 32,
+    parameter int unsigned CTX_LAT = 1
 ) (
     input  logic                   clk_i,
     input  logic                   rst_i,
@@ -105,7 +106,7 @@ module requester_bench #(
   assign no_ack = '0;
   assign no_recv = '0;
 
-  qp_context_mgr #(.N_QP(N_QP)) u_ctx (
+  qp_context_mgr #(.N_QP(N_QP), .CTX_LAT(CTX_LAT)) u_ctx (
       .clk_i, .rst_i, .init_done_o(done[0]), .cw_valid, .cw_qpn, .cw,
       .db_lk_valid(1'b0), .db_lk_ready(nc[0]), .db_lk_qpn('0), .db_ctx_valid(nc[1]),
       .db_ctx(unused_c0),

@@ -639,7 +639,7 @@ TEST_CASE(
   CHECK(nic.counters[5] == 0);
 }
 
-TEST_CASE("requester: the same with small pools, 1024 bit, and stalls everywhere") {
+TEST_CASE("requester: the same with small pools, 1024 bit, slow contexts, and stalls everywhere") {
   Nic<Vrequester_small> nic(1024, Stall::bursts(0.1, 10));
   auto r = rng("mix");
   std::vector<uint64_t> qpns;
