@@ -85,6 +85,36 @@ std::map<std::string, uint64_t> Device::counters() {
   return all;
 }
 
+void Device::start_trace(const TraceSetup& t) {
+  write(RNIC_CSR_TRACE_QPN, t.qpn);
+  write(RNIC_CSR_TRACE_CTRL, RNIC_CSR_TRACE_CTRL_ENABLE_MASK | RNIC_CSR_TRACE_CTRL_CLEAR_MASK |
+                                 (t.all ? RNIC_CSR_TRACE_CTRL_ALL_MASK : 0) |
+                                 (t.one_qp ? RNIC_CSR_TRACE_CTRL_QP_FILTER_MASK : 0) |
+                                 RNIC_FIELD_PREP(RNIC_CSR_TRACE_CTRL_ONE_IN_LOG2_MASK, t.one_in_log2));
+}
+
+void Device::stop_trace() { write(RNIC_CSR_TRACE_CTRL, 0); }
+
+std::vector<TraceRecord> Device::read_trace(size_t limit) {
+  std::vector<TraceRecord> out;
+  while (out.size() < limit &&
+         RNIC_FIELD_GET(RNIC_CSR_TRACE_STAT_LEVEL_MASK, read(RNIC_CSR_TRACE_STAT)) != 0) {
+    uint8_t e[RNIC_TRACE_EVENT_BYTES];
+    for (uint32_t i = 0; i < sizeof e; i += 4) rnic_put_le(e, i, 4, read(RNIC_CSR_TRACE_RING + i));
+    out.push_back({rnic_trace_event_get_timestamp(e), static_cast<uint8_t>(rnic_trace_event_get_event(e)),
+                   rnic_trace_event_get_qpn(e), rnic_trace_event_get_info(e)});
+  }
+  return out;
+}
+
+uint32_t Device::trace_lost() { return RNIC_FIELD_GET(RNIC_CSR_TRACE_STAT_LOST_MASK, read(RNIC_CSR_TRACE_STAT)); }
+
+BorderCycles Device::border(uint32_t n) {
+  const uint32_t at = RNIC_CSR_BORDERS + 16 * n;
+  const uint64_t busy = read64(at);
+  return {busy, read64(at + 8)};
+}
+
 const Capabilities& Device::probe() {
   if (const uint32_t magic = read(RNIC_CSR_ID_MAGIC); magic != RNIC_ID_MAGIC_VALUE)
     throw Error(fmt::format("probe: ID_MAGIC reads {:#x}, expected {:#x}", magic, RNIC_ID_MAGIC_VALUE));

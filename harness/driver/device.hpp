@@ -87,6 +87,24 @@ struct Event {
   uint32_t number = 0;
 };
 
+// One event of the trace ring.
+struct TraceRecord {
+  uint64_t timestamp = 0;  // trace clock, core cycles
+  uint8_t event = 0;
+  uint32_t qpn = 0, info = 0;
+};
+
+struct TraceSetup {
+  bool all = true;          // false: only sampled WQEs
+  bool one_qp = false;      // sample only WQEs of `qpn`
+  uint32_t qpn = 0;
+  uint32_t one_in_log2 = 0; // sample one WQE in 2^n
+};
+
+struct BorderCycles {
+  uint64_t busy = 0, stalled = 0;
+};
+
 class EventQueue {
  public:
   EventQueue(Bus& bus, uint32_t eqn, uint32_t log_size, std::unique_ptr<DmaMemory> ring);
@@ -136,6 +154,15 @@ class Device {
   void connect(QueuePair& qp, const ConnectRequest& r);
   void modify_state(QueuePair& qp, uint8_t state);         // to RESET or ERR
   QpInfo query_qp(uint32_t qpn);
+
+  // Empties the trace ring and lets it fill.
+  void start_trace(const TraceSetup& setup);
+  void stop_trace();
+  // What the ring holds, oldest first, at most `limit` events.
+  std::vector<TraceRecord> read_trace(size_t limit = 65536);
+  uint32_t trace_lost();
+  // Cycles of stream border n since reset.
+  BorderCycles border(uint32_t n);
 
   uint64_t counter(uint32_t index) { return read64_at(index); }
   std::map<std::string, uint64_t> counters();

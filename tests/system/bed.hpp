@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,25 +21,36 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/context.hpp"
 #include "tests/support/rng.hpp"
+#include "tests/support/wave_view.hpp"
 
 namespace rnic::test {
+
+// The width under test: RNIC_DATA_W, or the first that the program has.
+inline uint32_t test_width() {
+  const char* w = std::getenv("RNIC_DATA_W");
+  return w != nullptr ? static_cast<uint32_t>(std::stoul(w)) : sim::nic_widths().front();
+}
+// What its MAC can carry, rounded down to a usual rate.
+inline uint64_t test_rate() { return test_width() * 390'625'000ull; }  // 50, 100, 200, 400 Gb/s
+
+// Where the waves of this node go; empty without --wave.
+inline std::string test_wave_file() { return Context::get().options().wave ? next_wave_path() : std::string(); }
+
+inline uint64_t context_seed() { return Context::get().options().seed; }
 
 struct BedOptions {
   pcie::Config pcie = pcie::Config::reference_delays();
   sim::HostConfig host;
   axi::DmaStalls stalls;
   uint16_t bar_stall = 0;
-  uint64_t wire_bps = 200'000'000'000;
+  uint64_t wire_bps = test_rate();
   uint64_t wire_delay_ps = 50'000;
   bool gpu = false;
   mem::Layout layout = mem::Layout::kScattered;
   wire::FaultHook* faults_a = nullptr;  // of what a sends
   wire::FaultHook* faults_b = nullptr;
   bool check_wire = true;
-  uint32_t data_w = 0;  // 0: the narrowest that the program has
 };
-
-inline uint64_t context_seed() { return Context::get().options().seed; }
 
 // One side: node, host, checkers.
 struct Side {
@@ -53,7 +65,8 @@ class Bed {
     for (int i = 0; i < 2; ++i) {
       sim::NodeConfig c;
       c.name = std::string(1, i == 0 ? 'a' : 'b');
-      c.nic.data_w = options.data_w != 0 ? options.data_w : sim::nic_widths().front();
+      c.nic.data_w = test_width();
+      c.nic.wave_file = test_wave_file();
       c.nic.seed = context_seed();
       c.pcie = options.pcie;
       c.pcie.seed = mem::substream(context_seed(), "pcie." + c.name);

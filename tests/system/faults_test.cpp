@@ -274,3 +274,29 @@ TEST_CASE("a CQ that is armed reports its next completion once") {
   CHECK(interrupts == 1);
   neighbour_works(bed, t);
 }
+
+TEST_CASE("payload that comes too late for a started frame spoils it: counted on both sides, nothing is written") {
+  BedOptions o;
+  o.host.tx_start_threshold = 128;
+  o.check_wire = false;
+  Bed bed(o);
+  Two t = set_up(bed, {.mtu = 4096});
+  bed.watch();
+  // The read is cut at 4 KB pages: the second half of the packet comes from another TLP, late.
+  pcie::FaultRule rule;
+  rule.kind = pcie::FaultKind::kDelay;
+  rule.first_addr = t.src->iova + 4096;
+  rule.last_addr = rule.first_addr + 8;
+  rule.delay_ps = 3'000'000;
+  rule.count = 1;
+  bed.a.node->fabric().add_fault(rule);
+  bed.a.host->write(*t.qa, *t.src, 2048, *t.dst, 0, 4096);
+  bed.run_ns(10'000);
+  CHECK(bed.counter(bed.a, RNIC_CNT_TX_UNDERRUNS) == 1);
+  CHECK(bed.counter(bed.b, RNIC_CNT_RX_CRC_ERRORS) == 1);
+  CHECK(bed.counter(bed.b, RNIC_CNT_RX_REQUESTS) == 0);
+  CHECK(bed.tap.bad_frames() == 1);
+  bed.check();
+  // The transmit path is free again: another QP sends.
+  neighbour_works(bed, t);
+}

@@ -2,13 +2,13 @@
 // The smallest whole thing: one WRITE between two NICs.
 #include "harness/driver/device.hpp"
 #include "sim/node/node_bus.hpp"
-#include "tests/support/catch.hpp"
+#include "tests/system/bed.hpp"
 
 using namespace rnic;
 
 namespace {
 
-struct Side {
+struct Machine {
   sim::Node* node;
   std::unique_ptr<sim::NodeBus> bus;
   std::unique_ptr<driver::Device> nic;
@@ -21,7 +21,7 @@ struct Side {
 
 constexpr uint32_t kQpn = 5;
 
-void set_up(sim::World& world, Side& s, uint8_t self, uint8_t peer) {
+void set_up(sim::World& world, Machine& s, uint8_t self, uint8_t peer) {
   s.bus = std::make_unique<sim::NodeBus>(world, *s.node);
   s.nic = std::make_unique<driver::Device>(*s.bus);
   s.nic->probe();
@@ -47,17 +47,19 @@ void set_up(sim::World& world, Side& s, uint8_t self, uint8_t peer) {
 
 }  // namespace
 
-TEST_CASE("a WRITE of 64 bytes lands in the other host's memory and completes") {
+TEST_CASE("a WRITE of 64 bytes lands in the other host's memory and completes", "[short]") {
   sim::World world;
   sim::NodeConfig config;
-  config.nic.data_w = 512;
+  config.nic.data_w = rnic::test::test_width();
   config.dma.layout = mem::Layout::kContiguous;
-  Side a, b;
+  Machine a, b;
   config.name = "a";
+  config.nic.wave_file = rnic::test::test_wave_file();
   a.node = &world.add_node(config);
   config.name = "b";
+  config.nic.wave_file = rnic::test::test_wave_file();
   b.node = &world.add_node(config);
-  world.connect(*a.node, *b.node, {.rate_bps = 200'000'000'000});
+  world.connect(*a.node, *b.node, {.rate_bps = rnic::test::test_rate()});
   world.power_on();
   set_up(world, a, 1, 2);
   set_up(world, b, 2, 1);

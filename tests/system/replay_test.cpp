@@ -9,7 +9,7 @@ using namespace rnic::test;
 TEST_CASE("recorded WRITE runs end with the recorded memory, acknowledgements and completions") {
   size_t runs = 0;
   sim::ReplayOptions options;
-  options.data_w = sim::nic_widths().front();
+  options.data_w = test_width();
   for (const std::string& file : roce::list_captures(std::string(RNIC_SOURCE_DIR) + "/tests/captures")) {
     const roce::CaptureFile capture = roce::CaptureFile::load(file);
     for (const roce::CaptureRun& run : capture.runs()) {

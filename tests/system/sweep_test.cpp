@@ -42,7 +42,7 @@ void run_cases(Bed& bed, sim::Qp& qa, const std::vector<Case>& cases, uint32_t s
 
 }  // namespace
 
-TEST_CASE("WRITEs of every length around packets and beats land at every offset, and nothing else changes") {
+TEST_CASE("WRITEs of every length around packets and beats land at every offset, and nothing else changes", "[short]") {
   Bed bed;
   Rng rng = test::rng("sweep");
   for (uint32_t mtu : {256u, 1024u, 4096u}) {
@@ -82,7 +82,7 @@ TEST_CASE("every pair of source and target offset 0..130 works around a packet b
   }
 }
 
-TEST_CASE("the target lies across page borders and the gather list has up to six segments") {
+TEST_CASE("the target lies across page borders and the gather list has up to six segments", "[short]") {
   Bed bed;
   Rng rng = test::rng("gather");
   auto [qa, qb] = bed.connect({.mtu = 1024});

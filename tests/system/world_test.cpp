@@ -24,11 +24,13 @@ struct Outcome {
 };
 
 Outcome run(const std::string& yaml, const sim::RunOptions& options = {}) {
-  const std::string width = "nic.data_w=" + std::to_string(sim::nic_widths().front());
+  const std::string width = "nic.data_w=" + std::to_string(test_width());
   const sim::Settings s =
-      sim::parse_settings(yaml, "test", {width, "wire.rate=200 Gb/s", "seed=" + std::to_string(context_seed())});
+      sim::parse_settings(yaml, "test", {width, "wire.rate=" + std::to_string(test_rate() / 1'000'000'000) + " Gb/s", "seed=" + std::to_string(context_seed())});
   Outcome out;
-  sim::Session session(s, options, [&](const std::string& line) { out.report += line + "\n"; });
+  sim::RunOptions o = options;
+  o.wave_file = test_wave_file();
+  sim::Session session(s, o, [&](const std::string& line) { out.report += line + "\n"; });
   out.good = session.run();
   out.problems = session.problems();
   out.figures = session.figures();
@@ -60,7 +62,7 @@ steps:
 
 }  // namespace
 
-TEST_CASE("traffic survives random stalls of every AXI channel and of the BARs") {
+TEST_CASE("traffic survives random stalls of every AXI channel and of the BARs", "[short]") {
   expect_good(run(std::string("nic: {mtu: 1024}\nstalls: {aw: 0.3, w: 0.3, b: 0.5, ar: 0.3, r: 0.4, bar: 0.3}\n") + kTraffic));
 }
 
@@ -121,7 +123,7 @@ TEST_CASE("VLAN tags, priority and DSCP are on every frame, both ways, and the r
   std::filesystem::remove(pcap);
 }
 
-TEST_CASE("IPv6 carries everything, tagged or not") {
+TEST_CASE("IPv6 carries everything, tagged or not", "[short]") {
   expect_good(run(std::string("nic: {mtu: 1024}\nnet: {ipv6: true}\n") + kTraffic));
   expect_good(run(std::string("nic: {mtu: 4096}\nnet: {ipv6: true, vlan: 7, dscp: 10}\n") + kTraffic));
 }
@@ -144,7 +146,7 @@ steps:
 )"));
 }
 
-TEST_CASE("BlueFlame pushes of one and more blocks are executed without a fetch") {
+TEST_CASE("BlueFlame pushes of one and more blocks are executed without a fetch", "[short]") {
   const Outcome o = run(R"(
 steps:
   - {name: b8, do: latency, size: 8, inline: true, post: blueflame, repeat: 3}
@@ -158,7 +160,7 @@ steps:
   CHECK(o.figures.find("b64.pins_to_crossing") != nullptr);
 }
 
-TEST_CASE("raw frames pass in and out beside RDMA") {
+TEST_CASE("raw frames pass in and out beside RDMA", "[short]") {
   expect_good(run(std::string("nic: {mtu: 1024}\n") + kTraffic + "  - {name: arp, do: raw, count: 5}\n"));
 }
 
@@ -221,7 +223,7 @@ TEST_CASE("tshark decodes the capture, and its opcodes are those that were sent"
 }
 
 TEST_CASE("a frame may start before its payload is complete, and figures are the same bytes") {
-  expect_good(run(std::string("nic: {mtu: 4096, tx_start_threshold: 2048}\nwire: {rate: 100 Gb/s}\n") + kTraffic));
+  expect_good(run(std::string("nic: {mtu: 4096, tx_start_threshold: 2048}\n") + kTraffic));
 }
 
 TEST_CASE("a wrong scenario is refused with file, line and what was expected") {
