@@ -21,6 +21,15 @@ module ram_sdp #(
   logic [W-1:0] mem [DEPTH];
   logic [W-1:0] rd_q;
 
+`ifdef VERILATOR
+  // The same function as below, without a wide choice in every cycle.
+  always_ff @(posedge clk_i) begin
+    if (wr_en_i) mem[wr_addr_i] <= wr_data_i;
+    if (rd_en_i && FORWARD != 0 && wr_en_i && wr_addr_i == rd_addr_i) rd_q <= wr_data_i;
+    else if (rd_en_i) rd_q <= mem[rd_addr_i];
+  end
+  assign rd_data_o = rd_q;
+`else
   always_ff @(posedge clk_i) begin
     if (wr_en_i) mem[wr_addr_i] <= wr_data_i;
     if (rd_en_i) rd_q <= mem[rd_addr_i];
@@ -38,5 +47,6 @@ module ram_sdp #(
     end
     assign rd_data_o = hit_q ? new_q : rd_q;
   end
+`endif
 
 endmodule

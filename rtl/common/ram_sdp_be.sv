@@ -31,8 +31,11 @@ module ram_sdp_be #(
 `ifdef VERILATOR
   // The same function as below, as word operations instead of one byte write per lane.
   logic [W-1:0] mask;
-  for (genvar i = 0; i < W / 8; i++) begin : gen_mask
-    assign mask[i*8 +: 8] = {8{wr_be_i[i]}};
+  always_comb begin
+    mask = '0;
+    if (wr_en_i && wr_be_i != '1) begin
+      for (int i = 0; i < W / 8; i++) mask[i*8 +: 8] = {8{wr_be_i[i]}};
+    end
   end
   always_ff @(posedge clk_i) begin
     if (wr_en_i) begin

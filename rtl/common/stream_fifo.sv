@@ -66,8 +66,7 @@ module stream_fifo #(
   end else begin : gen_reg
     // One beat waits in a register: byp_q when it came past an empty memory, mem_q when it was
     // read.
-    logic         valid_q, from_mem_q;
-    logic [W-1:0] byp_q, mem_q;
+    logic valid_q;
 
     logic out_free, mem_empty;
     assign out_free  = !valid_q || out_ready;
@@ -75,17 +74,28 @@ module stream_fifo #(
     assign push      = in_fire && !(out_free && mem_empty);
     assign pop       = out_free && !mem_empty;
     assign out_valid = valid_q;
-    assign out_data  = from_mem_q ? mem_q : byp_q;
+    always_ff @(posedge clk_i) begin
+      if (out_free) valid_q <= in_fire || !mem_empty;
+      if (rst_i) valid_q <= 1'b0;
+    end
 
+`ifdef VERILATOR
+    // The same function as below, without a wide choice in every cycle.
+    always_ff @(posedge clk_i) begin
+      if (pop) out_data <= mem[rd_q];
+      else if (in_fire && out_free && mem_empty) out_data <= in_data;
+    end
+`else
+    // The form that synthesis maps to a block RAM.
+    logic         from_mem_q;
+    logic [W-1:0] byp_q, mem_q;
+    assign out_data = from_mem_q ? mem_q : byp_q;
     always_ff @(posedge clk_i) begin
       if (pop) mem_q <= mem[rd_q];
       if (in_fire && out_free && mem_empty) byp_q <= in_data;
-      if (out_free) begin
-        valid_q    <= in_fire || !mem_empty;
-        from_mem_q <= !mem_empty;
-      end
-      if (rst_i) valid_q <= 1'b0;
+      if (out_free) from_mem_q <= !mem_empty;
     end
+`endif
     `RNIC_ASSERT(level_counts_register, !(valid_q && level_q == '0))
   end
 

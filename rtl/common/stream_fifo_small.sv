@@ -30,8 +30,8 @@ module stream_fifo_small #(
   end
 
   // Entry 0 is the oldest. Entries move towards it when it leaves, so that the output is a
-  // register.
-  logic [DEPTH*W-1:0] data_q;
+  // register. An array, not one vector: the simulator then copies only an entry that is written.
+  logic [W-1:0]       data_q [DEPTH];
   logic [LW-1:0]      level_q;
 
   logic in_fire, out_fire, store, shift;
@@ -44,12 +44,12 @@ module stream_fifo_small #(
     logic empty;
     assign empty     = (level_q == '0);
     assign out_valid = !empty || in_valid;
-    assign out_data  = empty ? in_data : data_q[W-1:0];
+    assign out_data  = empty ? in_data : data_q[0];
     assign store     = in_fire && !(empty && out_ready);
     assign shift     = out_fire && !empty;
   end else begin : gen_registered
     assign out_valid = (level_q != '0);
-    assign out_data  = data_q[W-1:0];
+    assign out_data  = data_q[0];
     assign store     = in_fire;
     assign shift     = out_fire;
   end
@@ -59,8 +59,8 @@ module stream_fifo_small #(
 
   for (genvar i = 0; i < DEPTH; i++) begin : gen_entry
     always_ff @(posedge clk_i) begin
-      if (store && slot == LW'(i)) data_q[i*W +: W] <= in_data;
-      else if (shift && i + 1 < DEPTH) data_q[i*W +: W] <= data_q[((i+1)%DEPTH)*W +: W];
+      if (store && slot == LW'(i)) data_q[i] <= in_data;
+      else if (shift && i + 1 < DEPTH) data_q[i] <= data_q[(i+1)%DEPTH];
     end
   end
 
