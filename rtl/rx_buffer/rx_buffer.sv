@@ -4,7 +4,7 @@
 // small store of their own, forgets the rest. The only place where good frames are dropped: as a
 // whole, counted, when there is no room.
 //
-// Takes one beat every cycle, never stalls. From a verdict in cycle v: pk_valid in v + 1, first
+// Takes one beat every cycle, never stalls. From a verdict in cycle v: pk_valid in v, first
 // row_valid in v + 1 when nothing is queued in front. One row per cycle out; a packet without
 // payload and a frame that is given up take one cycle, none when nothing is queued in front. Only
 // rows that hold payload are read. Order of packets is kept; raw frames keep theirs.
@@ -141,6 +141,8 @@ module rx_buffer #(
   logic          bypass_done;                                // the new one was read at once
   logic          free_it;                                    // desc is read to its end or given up
   logic [CW-1:0] unused_desc_level, unused_meta_level;
+  logic          new_pk, old_pk;                             // a good packet now; some wait
+  rnic_pkg::rx_meta_t old_meta;
   logic [12:0]   span;                                       // lanes up to the last payload byte
 
   assign span = 13'(vd_meta.hdr_len[LB-1:0]) + vd_meta.payload_len;
@@ -172,10 +174,14 @@ module rx_buffer #(
   );
   stream_fifo #(.W($bits(vd_meta)), .DEPTH(N_META), .OUT_REG(1)) u_meta (
     .clk_i, .rst_i,
-    .in_valid(commit && vd_kind == KIND_ROCE), .in_ready(meta_ready), .in_data(vd_meta),
-    .out_valid(pk_valid), .out_ready(pk_ready), .out_data(pk_meta),
+    .in_valid(new_pk && !(pk_ready && !old_pk)), .in_ready(meta_ready), .in_data(vd_meta),
+    .out_valid(old_pk), .out_ready(pk_ready), .out_data(old_meta),
     .level_o(unused_meta_level)
   );
+  // Header fields go round an empty queue in the verdict's own cycle.
+  assign new_pk = commit && vd_kind == KIND_ROCE;
+  assign pk_valid = old_pk || new_pk;
+  assign pk_meta = old_pk ? old_meta : vd_meta;
 
   always_ff @(posedge clk_i) begin
     if (wr_en) wr_q <= wr_q + PW'(1);
@@ -198,10 +204,6 @@ module rx_buffer #(
     end
     level_q <= level_q + CW'(commit) - CW'(free_it);
     cnt_rx_buffer_drops_o <= drop && (vd_kind == KIND_ROCE || vd_kind == KIND_RAW);
-    trc_valid_o <= commit && vd_kind == KIND_ROCE;
-    if (commit && vd_kind == KIND_ROCE) begin
-      trc_o <= {rnic_pkg::TRC_RX_VERDICT, vd_meta.dest_qpn, 8'd0, vd_meta.psn};
-    end
     if (rst_i) begin
       wr_q <= '0;
       free_q <= '0;
@@ -210,9 +212,10 @@ module rx_buffer #(
       ovf_q <= 1'b0;
       level_q <= '0;
       cnt_rx_buffer_drops_o <= 1'b0;
-      trc_valid_o <= 1'b0;
     end
   end
+  assign trc_valid_o = new_pk;
+  assign trc_o = {rnic_pkg::TRC_RX_VERDICT, vd_meta.dest_qpn, 8'd0, vd_meta.psn};
   assign trc_sampled_o = 1'b0;
 
   // ---------------------------------------------------------------- read side
