@@ -3,7 +3,7 @@
 // Read side of dma_master: cuts requests into read TLPs, hands out tags, times them, and brings the
 // data into the lanes of their destination.
 //
-// Latency: request taken to arvalid 2 cycles (GPU 3), R beat to rdrsp 1 cycle. Throughput: one TLP
+// Latency: request taken to arvalid 1 cycle (GPU 2), R beat to rdrsp 1 cycle. Throughput: one TLP
 // per cycle, one beat per cycle. Order: TLPs of one client and one target leave in order, one
 // client's WQE reads pass another's payload reads at TLP borders, GPU reads wait in a queue of
 // their own; data come in any order. m_axi_rready is low only for a beat of device_memory or an
@@ -213,6 +213,8 @@ module dma_read #(
   logic [TW:0]   tags_free;
   logic [12:0]   cut_room, cut_size;
   logic [LB:0]   cut_lane;
+  logic [7:0]    cut_id, cut_len;
+  logic [111:0]  cut_ar;
   logic          cut_gpu;
   logic          cut_any;
 
@@ -240,22 +242,26 @@ module dma_read #(
   assign cut_lane = {1'b0, cut_job.addr[LB-1:0]};
   assign cut_gpu = cut_job.target == rnic_pkg::TGT_GPU;
   always_comb begin
-    cut_next = cut_job;
-    cut_next.addr = cut_job.addr + {51'd0, cut_size};
-    cut_next.left = cut_job.left - cut_size;
-    cut_next.dst = cut_job.dst + cut_size;
-    cut_next.tlp = cut_job.tlp + 6'd1;
+    cut_next = '0;
+    cut_ar = '0;
+    if (cut_fire) begin
+      cut_next = cut_job;
+      cut_next.addr = cut_job.addr + {51'd0, cut_size};
+      cut_next.left = cut_job.left - cut_size;
+      cut_next.dst = cut_job.dst + cut_size;
+      cut_next.tlp = cut_job.tlp + 6'd1;
+      cut_ar = {cut_id, cut_job.addr, cut_len, 13'd0, 2'd0, cut_job.gpu, cut_job.target, cut_size};
+    end
   end
 
   logic [12:0] cut_end;   // last byte counted from lane 0 of the first beat
-  logic [7:0]  cut_id, cut_len;
   logic [1:0]  ar_level;
   assign cut_end = 13'(cut_lane) + cut_size - 13'd1;
   assign cut_len = 8'(cut_end >> LB);
 
-  stream_fifo_small #(.W(112), .DEPTH(2)) u_ar (
+  stream_fifo_small #(.W(112), .DEPTH(2), .LATENCY(0)) u_ar (
     .clk_i, .rst_i, .in_valid(cut_fire), .in_ready(ar_ready),
-    .in_data({cut_id, cut_job.addr, cut_len, 13'd0, 2'd0, cut_job.gpu, cut_job.target, cut_size}),
+    .in_data(cut_ar),
     .out_valid(m_axi_arvalid), .out_ready(m_axi_arready),
     .out_data({m_axi_arid, m_axi_araddr, m_axi_arlen, m_axi_aruser}), .level_o(ar_level));
 

@@ -100,7 +100,7 @@ TEMPLATE_TEST_CASE("pieces of one slot are numbered on, whatever order they come
   w.finish();
 }
 
-TEMPLATE_TEST_CASE("read latency: request to arvalid 2 cycles, R beat to response 1 cycle", "",
+TEMPLATE_TEST_CASE("read latency: request to arvalid 1 cycle, R beat to response 1 cycle", "",
                    W128, W512, W1024) {
   DmaWorld<TestType> w;
   for (uint32_t i = 0; i < 20; ++i) {
@@ -110,19 +110,19 @@ TEMPLATE_TEST_CASE("read latency: request to arvalid 2 cycles, R beat to respons
   }
   REQUIRE(w.ar_cycles.size() == 20);
   for (size_t i = 0; i < 20; ++i) {
-    CHECK(w.ar_cycles[i] - w.rd_cycles[i] == 2);
+    CHECK(w.ar_cycles[i] - w.rd_cycles[i] == 1);
   }
   REQUIRE(w.r_cycles.size() == w.rsp_cycles.size());
   for (size_t i = 0; i < w.r_cycles.size(); ++i) CHECK(w.rsp_cycles[i] - w.r_cycles[i] == 1);
 }
 
-TEMPLATE_TEST_CASE("read latency of GPU 3 cycles to arvalid, of device_memory 4 to the response",
+TEMPLATE_TEST_CASE("read latency of GPU 2 cycles to arvalid, of device_memory 4 to the response",
                    "", W512) {
   DmaWorld<TestType> w;
   for (uint32_t i = 0; i < 10; ++i) {
     w.read(1, {kGpuBase[i % 3] + 64 * i, 64, i, 0});
     w.finish();
-    CHECK(w.ar_cycles.back() - w.rd_cycles.back() == 3);
+    CHECK(w.ar_cycles.back() - w.rd_cycles.back() == 2);
     w.read(0, {kDevBase + 64 * i, 64, i, 0});
     w.finish();
     CHECK(w.rsp_cycles.back() - w.rd_cycles.back() == 4);
