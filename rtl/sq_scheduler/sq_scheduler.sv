@@ -3,8 +3,8 @@
 // Decides which QP fetches WQEs and which QP sends: keeps producer and fetch index of every send
 // queue, asks wqe_fetch_engine for posted blocks, and gives each QP with work one turn at a time,
 // round robin.
-// Throughput: one event per cycle (a doorbell or BlueFlame push every 2). Latency: 2 cycles from
-// db_valid to wqe_req_valid and from bf_valid to turn_valid, 1 from fetch_done or turn_done to
+// Throughput: one event per cycle (a doorbell or BlueFlame push every 2). Latency: 1 cycle from
+// db_valid to wqe_req_valid, 2 from bf_valid to turn_valid, 1 from fetch_done or turn_done to
 // turn_valid. Turns and fetches are given in the order in which QPs came to need them. Dropped
 // (counted): doorbells to a QP that cannot send, or with a step larger than the ring.
 `include "rnic_assert.svh"
@@ -528,7 +528,7 @@ module sq_scheduler #(
                      !(s1_valid_q && s1_event_q == EV_ROOM);
 
   logic [1:0] req_level;
-  stream_fifo_small #(.W(63), .DEPTH(2), .LATENCY(1)) u_requests (
+  stream_fifo_small #(.W(63), .DEPTH(2), .LATENCY(0)) u_requests (
       .clk_i,
       .rst_i,
       .in_valid (s1_real && ask_now),
