@@ -140,13 +140,15 @@ module wqe_fetch_engine #(
   assign rdreq_valid = i_ctx && !i_gone;
   always_comb begin
     rdreq = '0;
-    rdreq.addr = i_base + {42'd0, i_pos, 6'd0};
-    rdreq.len = {2'd0, i_part, 6'd0};
-    rdreq.slot = 8'(i_job_q);
-    rdreq.dst_off = {2'd0, i_done_q, 6'd0};
-    rdreq.first = i_first_q;
-    rdreq.qpn = j_qpn_q[i_job_q];
-    rdreq.wqe_index = i_index_q;
+    if (rdreq_valid) begin
+      rdreq.addr = i_base + {42'd0, i_pos, 6'd0};
+      rdreq.len = {2'd0, i_part, 6'd0};
+      rdreq.slot = 8'(i_job_q);
+      rdreq.dst_off = {2'd0, i_done_q, 6'd0};
+      rdreq.first = i_first_q;
+      rdreq.qpn = j_qpn_q[i_job_q];
+      rdreq.wqe_index = i_index_q;
+    end
   end
   logic rdreq_fire;
   assign rdreq_fire = rdreq_valid && rdreq_ready;
@@ -296,7 +298,8 @@ module wqe_fetch_engine #(
   logic [4:0]   r_pushed_q;
   logic [63:0]  r_base_q;
   logic [3:0]   r_log_q;
-  logic [511:0] bank_even, bank_odd, bank_head;
+  logic [511:0] bank_even, bank_odd;
+  logic [77:0]  bank_head;             // its first bytes
   logic         ev_valid, ev_room;
 
   logic [63:0]  link_off;
@@ -310,19 +313,21 @@ module wqe_fetch_engine #(
   assign r_next = (r_link_q && link_in) ? r_end + link_skip : r_end;
   assign entry_bad = r_bad_q || (r_link_q && !link_in);
 
-  assign bank_head = r_odd_q ? bank_odd : bank_even;
+  assign bank_head = r_odd_q ? bank_odd[77:0] : bank_even[77:0];
   always_comb begin
     wqe = '0;
-    wqe.qpn = r_qpn_q;
-    wqe.index = r_index_q;
-    wqe.blocks = r_blocks_q;
-    wqe.next_index = r_next;
-    wqe.bad = entry_bad;
-    wqe.status = r_bad_q ? r_status_q : entry_bad ? rnic_desc_pkg::CQE_STATUS_LOC_QP_OP_ERR : 8'd0;
-    wqe.sampled = smp_hit_i || (!r_bad_q && bank_head[77]);
-    wqe.has2 = r_two_q;
-    wqe.wqe[511:0] = bank_head;
-    wqe.wqe[1023:512] = r_odd_q ? bank_even : bank_odd;
+    if (r_valid_q && r_emit_q) begin
+      wqe.qpn = r_qpn_q;
+      wqe.index = r_index_q;
+      wqe.blocks = r_blocks_q;
+      wqe.next_index = r_next;
+      wqe.bad = entry_bad;
+      wqe.status = r_bad_q ? r_status_q : entry_bad ? rnic_desc_pkg::CQE_STATUS_LOC_QP_OP_ERR : 8'd0;
+      wqe.sampled = smp_hit_i || (!r_bad_q && bank_head[77]);
+      wqe.has2 = r_two_q;
+      wqe.wqe[511:0] = r_odd_q ? bank_odd : bank_even;
+      wqe.wqe[1023:512] = r_odd_q ? bank_even : bank_odd;
+    end
   end
   assign wqe_valid = r_valid_q && r_emit_q && ev_room;
   assign r_go = r_valid_q && ev_room && (!r_emit_q || wqe_ready);
@@ -466,7 +471,7 @@ module wqe_fetch_engine #(
   assign trc_sampled_o = wqe.sampled;
 
   logic unused;
-  assign unused = ^{wf_ctx, rdrsp, wqe_req_blocks, unused_level, unused_gnt, link_off};
+  assign unused = ^{wf_ctx, rdrsp, wqe_req_blocks, unused_level, unused_gnt, link_off, bank_head};
 
   logic [RDREQ_W-1:0] rdreq_flat;
   assign rdreq_flat = rdreq;
