@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// blueflame against a model on bytes: the pieces that AXI brings fill blocks, blocks make pushes, and what is not a whole
-// push in order becomes a doorbell. WQEs are written byte by byte from the descriptor table.
+// blueflame against a model on bytes: the pieces that AXI brings fill blocks, blocks make pushes,
+// and what is not a whole push in order becomes a doorbell. WQEs are written byte by byte from the
+// descriptor table.
 #include <Vblueflame.h>
 #include <Vblueflame_1024.h>
 #include <Vblueflame_128.h>
@@ -37,7 +38,8 @@ struct Push {
   bool operator==(const Push&) const = default;
 };
 std::ostream& operator<<(std::ostream& out, const Push& p) {
-  return out << "qp " << p.qpn << " index " << p.index << " blocks " << p.blocks << " has2 " << p.has2 << " sampled " << p.sampled;
+  return out << "qp " << p.qpn << " index " << p.index << " blocks " << p.blocks << " has2 "
+             << p.has2 << " sampled " << p.sampled;
 }
 using Db = std::pair<uint64_t, uint64_t>;
 
@@ -54,7 +56,8 @@ class Model {
     if (mask_ != 0 && addr_ != p.block) timeout();
     if (mask_ == 0) data_.fill(0);
     addr_ = p.block;
-    for (unsigned i = 0; i < 64; ++i) if (p.mask >> i & 1) data_[i] = p.data[i];
+    for (unsigned i = 0; i < 64; ++i)
+      if (p.mask >> i & 1) data_[i] = p.data[i];
     mask_ |= p.mask;
     if (mask_ == ~uint64_t{0}) {
       mask_ = 0;
@@ -141,16 +144,20 @@ class World {
   explicit World(Stall stall = {})
       : top(bench.top()),
         aw(bench, "s_aw", top.s_awvalid, top.s_awready, top.s_awaddr, stall),
-        w(bench, "s_w", top.s_wvalid, top.s_wready,
-          [this](const Beat& b) {
-            write_pin(top.s_wdata, b.data);
-            write_pin(top.s_wstrb, b.strobe);
-            top.s_wlast = b.last;
-          },
-          stall),
+        w(
+            bench, "s_w", top.s_wvalid, top.s_wready,
+            [this](const Beat& b) {
+              write_pin(top.s_wdata, b.data);
+              write_pin(top.s_wstrb, b.strobe);
+              top.s_wlast = b.last;
+            },
+            stall),
         b(bench, "s_b", top.s_bvalid, top.s_bready, top.s_bresp, stall),
-        bf(bench, "bf", top.bf_valid, top.bf_ready, [this] { return read_pin(top.bf); }, stall),
-        db(bench, "db", top.db_valid, top.db_ready, [this] { return Db(top.db_qpn, top.db_index); }, stall) {
+        bf(
+            bench, "bf", top.bf_valid, top.bf_ready, [this] { return read_pin(top.bf); }, stall),
+        db(
+            bench, "db", top.db_valid, top.db_ready,
+            [this] { return Db(top.db_qpn, top.db_index); }, stall) {
     bench.on_sample([this] {
       fallbacks += top.cnt_bf_fallbacks_o;
       refused += top.cnt_doorbell_refused_o;
@@ -185,17 +192,26 @@ class World {
   std::vector<uint8_t> wqe(unsigned kind, uint16_t index) {
     Wqe q;
     switch (kind) {
-      case 0: q = Wqe::write(random.u64(), random.u32(), {{1, 64, 0x1000}}); break;
-      case 1: q = Wqe::write(random.u64(), random.u32(), {{1, 64, 0x1000}, {2, 3, 4}, {5, 6, 7}}); break;
-      case 2: q = Wqe::write_inline(random.u64(), random.u32(), random.bytes(random.between(0, 32))); break;
-      default: q = Wqe::write_inline(random.u64(), random.u32(), random.bytes(random.between(33, 600))); break;
+      case 0:
+        q = Wqe::write(random.u64(), random.u32(), {{1, 64, 0x1000}});
+        break;
+      case 1:
+        q = Wqe::write(random.u64(), random.u32(), {{1, 64, 0x1000}, {2, 3, 4}, {5, 6, 7}});
+        break;
+      case 2:
+        q = Wqe::write_inline(random.u64(), random.u32(), random.bytes(random.between(0, 32)));
+        break;
+      default:
+        q = Wqe::write_inline(random.u64(), random.u32(), random.bytes(random.between(33, 600)));
+        break;
     }
     q.sampled = random.chance(0.2);
     return q.image(index);
   }
   static constexpr uint32_t slice() { return Model<N>::slice(); }
   void settle(bool all_ends = true) {
-    bench.wait("idle", [this] { return aw.pending() + w.pending() == 0; }, 400000);
+    bench.wait(
+        "idle", [this] { return aw.pending() + w.pending() == 0; }, 400000);
     bench.tick(all_ends ? 700 : 30);  // a piece or push without its end is given up
     if (all_ends) {
       model.timeout();
@@ -203,7 +219,8 @@ class World {
     }
     std::vector<Push> got;
     for (const Bits& e : bf.items()) {
-      Push p{kEntry.get(e, "qpn"), kEntry.get(e, "index"), kEntry.get(e, "blocks"), kEntry.get(e, "has2") != 0,
+      Push p{kEntry.get(e, "qpn"),          kEntry.get(e, "index"),
+             kEntry.get(e, "blocks"),       kEntry.get(e, "has2") != 0,
              kEntry.get(e, "sampled") != 0, kEntry.get_bits(e, "wqe").bytes()};
       CHECK(kEntry.get(e, "bad") == 0);
       CHECK(kEntry.get(e, "next_index") == ((p.index + p.blocks) & 0xFFFF));
@@ -232,23 +249,30 @@ void run_random(Stall stall, unsigned rounds) {
   World<Top, W, N> w(stall);
   auto random = rng("schedule");
   for (unsigned i = 0; i < rounds; ++i) {
-    w.bench.wait("room", [&] { return w.aw.pending() < 4; }, 100000);
-    auto bytes = w.wqe(static_cast<unsigned>(random.below(4)), static_cast<uint16_t>(random.bits(16)));
+    w.bench.wait(
+        "room", [&] { return w.aw.pending() < 4; }, 100000);
+    auto bytes =
+        w.wqe(static_cast<unsigned>(random.below(4)), static_cast<uint16_t>(random.bits(16)));
     const uint64_t qpn = random.chance(0.03) ? random.bits(14) : random.below(N);
     uint32_t addr = static_cast<uint32_t>(qpn * w.slice());
     if (w.slice() > 4096 && random.chance(0.5)) addr += 4096;
     if (random.chance(0.03)) addr += 64 * static_cast<uint32_t>(random.below(8));
-    if (random.chance(0.1)) bytes[random.below(16)] ^= static_cast<uint8_t>(1u << random.below(8));  // links, forms, counts
+    if (random.chance(0.1))
+      bytes[random.below(16)] ^=
+          static_cast<uint8_t>(1u << random.below(8));  // links, forms, counts
     switch (random.below(8)) {
       case 0: {  // in pieces of 8 or 16 bytes
         const unsigned step = random.chance(0.5) ? 8 : 16;
         for (unsigned at = 0; at < bytes.size(); at += step) {
-          w.burst(addr + at, {bytes.begin() + at, bytes.begin() + std::min<long>(at + step, static_cast<long>(bytes.size()))});
+          w.burst(addr + at,
+                  {bytes.begin() + at,
+                   bytes.begin() + std::min<long>(at + step, static_cast<long>(bytes.size()))});
         }
         break;
       }
       case 1: {  // a block each
-        for (unsigned at = 0; at < bytes.size(); at += 64) w.burst(addr + at, {bytes.begin() + at, bytes.begin() + at + 64});
+        for (unsigned at = 0; at < bytes.size(); at += 64)
+          w.burst(addr + at, {bytes.begin() + at, bytes.begin() + at + 64});
         break;
       }
       case 2: {  // blocks out of order, or one of them missing or twice
@@ -265,10 +289,13 @@ void run_random(Stall stall, unsigned rounds) {
       case 3: {  // cut anywhere
         const size_t n = random.between(1, bytes.size());
         const size_t from = random.chance(0.7) ? 0 : random.below(n);
-        w.burst(addr + static_cast<uint32_t>(from), {bytes.begin() + static_cast<long>(from), bytes.begin() + static_cast<long>(n)});
+        w.burst(addr + static_cast<uint32_t>(from),
+                {bytes.begin() + static_cast<long>(from), bytes.begin() + static_cast<long>(n)});
         break;
       }
-      default: w.burst(addr, bytes); break;
+      default:
+        w.burst(addr, bytes);
+        break;
     }
   }
   w.settle();
@@ -279,7 +306,9 @@ void run_random(Stall stall, unsigned rounds) {
 
 }  // namespace
 
-TEST_CASE("pushes in whole, in pieces, cut or out of order become WQEs or doorbells, at every width and under stalls") {
+TEST_CASE(
+    "pushes in whole, in pieces, cut or out of order become WQEs or doorbells, at every width and "
+    "under stalls") {
   run_random<Vblueflame, 512, 1000>({}, 1500);
   run_random<Vblueflame, 512, 1000>(Stall::random(0.4), 700);
   run_random<Vblueflame_128, 128, 1000>({}, 800);
@@ -307,10 +336,14 @@ TEST_CASE("within a burst a block is taken every cycle") {
   CHECK(w.w.cycles().back() - w.w.cycles().front() == w.w.cycles().size() - 1);
 }
 
-TEST_CASE("two senders whose blocks interleave both fall back to their rings, and no data block is read as a WQE") {
+TEST_CASE(
+    "two senders whose blocks interleave both fall back to their rings, and no data block is read "
+    "as a WQE") {
   World<Vblueflame, 512, 1000> w;
   const auto a = w.wqe(1, 10), b = w.wqe(1, 20);
-  auto half = [](const std::vector<uint8_t>& v, int n) { return std::vector<uint8_t>(v.begin() + 64 * n, v.begin() + 64 * n + 64); };
+  auto half = [](const std::vector<uint8_t>& v, int n) {
+    return std::vector<uint8_t>(v.begin() + 64 * n, v.begin() + 64 * n + 64);
+  };
   w.burst(0 * w.slice(), half(a, 0));
   w.burst(1 * w.slice(), half(b, 0));
   w.burst(0 * w.slice() + 64, half(a, 1));
@@ -324,12 +357,12 @@ TEST_CASE("two senders whose blocks interleave both fall back to their rings, an
 TEST_CASE("a push that stops is given up in time: with its control segment it becomes a doorbell") {
   World<Vblueflame, 512, 1000> w;
   auto bytes = w.wqe(1, 30);
-  w.burst(5 * w.slice(), {bytes.begin(), bytes.begin() + 64});   // the second block never comes
+  w.burst(5 * w.slice(), {bytes.begin(), bytes.begin() + 64});  // the second block never comes
   w.settle();
-  w.burst(6 * w.slice(), {bytes.begin(), bytes.begin() + 40});   // a part of the first
+  w.burst(6 * w.slice(), {bytes.begin(), bytes.begin() + 40});  // a part of the first
   w.settle();
   CHECK(w.db.items() == std::vector<Db>{{5, 32}, {6, 32}});
-  w.burst(7 * w.slice(), {bytes.begin(), bytes.begin() + 8});    // not even its index
+  w.burst(7 * w.slice(), {bytes.begin(), bytes.begin() + 8});  // not even its index
   w.settle();
   CHECK(w.db.size() == 2);
   CHECK(w.refused == 1);

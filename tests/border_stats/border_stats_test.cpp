@@ -32,7 +32,8 @@ struct World {
   uint32_t read(unsigned addr) {
     top.win_req_i = 1;
     top.win_addr_i = static_cast<uint16_t>(addr);
-    bench.wait("window", [this] { return top.win_ack_o != 0; }, 5);
+    bench.wait(
+        "window", [this] { return top.win_ack_o != 0; }, 5);
     top.win_req_i = 0;
     const uint32_t got = top.win_rdata_o;
     bench.tick();

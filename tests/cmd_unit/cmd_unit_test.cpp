@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cmd_unit against a model of its commands: objects with uses, the QP state machine of the fact sheet (section 5) as a
-// table, statuses in their order. Commands are written byte by byte from the descriptor table through the mailbox.
+// cmd_unit against a model of its commands: objects with uses, the QP state machine of the fact
+// sheet (section 5) as a table, statuses in their order. Commands are written byte by byte from the
+// descriptor table through the mailbox.
 #include <Vcmd_unit.h>
 
 #include <functional>
@@ -17,17 +18,55 @@ using namespace rnic::test;
 namespace {
 
 enum Op : uint8_t {
-  kNop = 0, kCreatePd = 0x10, kDestroyPd = 0x12, kCreateMr = 0x20, kDestroyMr = 0x22, kQueryMr = 0x23, kCreateCq = 0x30,
-  kDestroyCq = 0x32, kQueryCq = 0x33, kCreateEq = 0x40, kDestroyEq = 0x42, kQueryEq = 0x43, kCreatePath = 0x50,
-  kDestroyPath = 0x52, kQueryPath = 0x53, kCreateQp = 0x60, kModifyQp = 0x61, kDestroyQp = 0x62, kQueryQp = 0x63,
+  kNop = 0,
+  kCreatePd = 0x10,
+  kDestroyPd = 0x12,
+  kCreateMr = 0x20,
+  kDestroyMr = 0x22,
+  kQueryMr = 0x23,
+  kCreateCq = 0x30,
+  kDestroyCq = 0x32,
+  kQueryCq = 0x33,
+  kCreateEq = 0x40,
+  kDestroyEq = 0x42,
+  kQueryEq = 0x43,
+  kCreatePath = 0x50,
+  kDestroyPath = 0x52,
+  kQueryPath = 0x53,
+  kCreateQp = 0x60,
+  kModifyQp = 0x61,
+  kDestroyQp = 0x62,
+  kQueryQp = 0x63,
   kResetQp = 0x64,
 };
 enum CmdStatus : uint8_t {
-  kOk, kBadOpcode, kBadIndex, kBadState, kBadParam, kInUse, kNotFound, kBadTransition, kMissingAttr,
+  kOk,
+  kBadOpcode,
+  kBadIndex,
+  kBadState,
+  kBadParam,
+  kInUse,
+  kNotFound,
+  kBadTransition,
+  kMissingAttr,
 };
 enum Mask : uint32_t {
-  kPkey = 1, kAccess = 2, kPathAttr = 4, kMtu = 8, kDest = 0x10, kRqPsn = 0x20, kSqPsn = 0x40, kRnrTimer = 0x80, kTimeout = 0x100,
-  kRetry = 0x200, kRnrRetry = 0x400, kRdAtomic = 0x800, kDestRd = 0x1000, kQkey = 0x2000, kRate = 0x4000, kCurState = 0x8000,
+  kPkey = 1,
+  kAccess = 2,
+  kPathAttr = 4,
+  kMtu = 8,
+  kDest = 0x10,
+  kRqPsn = 0x20,
+  kSqPsn = 0x40,
+  kRnrTimer = 0x80,
+  kTimeout = 0x100,
+  kRetry = 0x200,
+  kRnrRetry = 0x400,
+  kRdAtomic = 0x800,
+  kDestRd = 0x1000,
+  kQkey = 0x2000,
+  kRate = 0x4000,
+  kCurState = 0x8000,
 };
 constexpr unsigned kNQp = 6, kNCq = 5, kNEq = 3, kNMr = 7, kNPd = 4, kNPath = 5, kNMsix = 4;
 
@@ -57,7 +96,8 @@ struct Told {
   bool operator==(const Told&) const = default;
 };
 std::ostream& operator<<(std::ostream& out, const Told& o) {
-  return out << "target " << o.target << " op " << o.op << " qp " << o.qpn << std::hex << " psn " << o.psn << std::dec;
+  return out << "target " << o.target << " op " << o.op << " qp " << o.qpn << std::hex << " psn "
+             << o.psn << std::dec;
 }
 
 // The rules. State: which objects exist, and who uses them.
@@ -73,20 +113,25 @@ struct Model {
   std::array<Qp, kNQp> qp{};
 
   bool pd_used(unsigned n) const {
-    for (auto [i, p] : mr_pd) if (p == n) return true;
-    for (const Qp& q : qp) if (q.exists && q.pd == n) return true;
+    for (auto [i, p] : mr_pd)
+      if (p == n) return true;
+    for (const Qp& q : qp)
+      if (q.exists && q.pd == n) return true;
     return false;
   }
   bool cq_used(unsigned n) const {
-    for (const Qp& q : qp) if (q.exists && (q.scq == n || q.rcq == n)) return true;
+    for (const Qp& q : qp)
+      if (q.exists && (q.scq == n || q.rcq == n)) return true;
     return false;
   }
   bool eq_used(unsigned n) const {
-    for (auto [i, e] : cq_eq) if (e == n) return true;
+    for (auto [i, e] : cq_eq)
+      if (e == n) return true;
     return false;
   }
   bool path_used(unsigned n) const {
-    for (const Qp& q : qp) if (q.exists && q.has_path && q.path == n) return true;
+    for (const Qp& q : qp)
+      if (q.exists && q.has_path && q.path == n) return true;
     return false;
   }
 
@@ -96,7 +141,8 @@ struct Model {
       for (unsigned t = 0; t < 8; ++t) orders.push_back({t, op, n, psn});
     };
     switch (c.op()) {
-      case kNop: return kOk;
+      case kNop:
+        return kOk;
       case kCreatePd:
         if (n >= kNPd) return kBadIndex;
         if (!pd.insert(n).second) return kInUse;
@@ -111,7 +157,9 @@ struct Model {
         if (n >= kNMr) return kBadIndex;
         if (mr.count(n)) return kInUse;
         const uint64_t va = c.get(16, 8), len = c.get(24, 8), iova = c.get(32, 8);
-        if (!pd.count(static_cast<unsigned>(c.get(10, 2))) || len == 0 || va + (len - 1) < va || iova + (len - 1) < iova) return kBadParam;
+        if (!pd.count(static_cast<unsigned>(c.get(10, 2))) || len == 0 || va + (len - 1) < va ||
+            iova + (len - 1) < iova)
+          return kBadParam;
         mr.emplace(n, c);
         mr_pd[n] = static_cast<unsigned>(c.get(10, 2));
         return kOk;
@@ -121,7 +169,8 @@ struct Model {
         if (!mr.erase(n)) return kNotFound;
         mr_pd.erase(n);
         return kOk;
-      case kQueryMr: return n >= kNMr ? kBadIndex : mr.count(n) ? kOk : kNotFound;
+      case kQueryMr:
+        return n >= kNMr ? kBadIndex : mr.count(n) ? kOk : kNotFound;
       case kCreateCq: {
         if (n >= kNCq) return kBadIndex;
         if (cq.count(n)) return kInUse;
@@ -138,11 +187,13 @@ struct Model {
         cq.erase(n);
         cq_eq.erase(n);
         return kOk;
-      case kQueryCq: return n >= kNCq ? kBadIndex : cq.count(n) ? kOk : kNotFound;
+      case kQueryCq:
+        return n >= kNCq ? kBadIndex : cq.count(n) ? kOk : kNotFound;
       case kCreateEq:
         if (n >= kNEq) return kBadIndex;
         if (eq.count(n)) return kInUse;
-        if ((c.get(8, 1) & 15) == 0 || c.get(16, 8) % 64 != 0 || c.get(9, 1) >= kNMsix) return kBadParam;
+        if ((c.get(8, 1) & 15) == 0 || c.get(16, 8) % 64 != 0 || c.get(9, 1) >= kNMsix)
+          return kBadParam;
         eq.emplace(n, c);
         return kOk;
       case kDestroyEq:
@@ -151,7 +202,8 @@ struct Model {
         if (eq_used(n)) return kInUse;
         eq.erase(n);
         return kOk;
-      case kQueryEq: return n >= kNEq ? kBadIndex : eq.count(n) ? kOk : kNotFound;
+      case kQueryEq:
+        return n >= kNEq ? kBadIndex : eq.count(n) ? kOk : kNotFound;
       case kCreatePath:
         if (n >= kNPath) return kBadIndex;
         if (paths.count(n)) return kInUse;
@@ -163,14 +215,17 @@ struct Model {
         if (path_used(n)) return kInUse;
         paths.erase(n);
         return kOk;
-      case kQueryPath: return n >= kNPath ? kBadIndex : paths.count(n) ? kOk : kNotFound;
+      case kQueryPath:
+        return n >= kNPath ? kBadIndex : paths.count(n) ? kOk : kNotFound;
       case kCreateQp: {
         if (n >= kNQp) return kBadIndex;
         Qp& q = qp[n];
         if (q.exists) return kInUse;
-        const auto p = static_cast<unsigned>(c.get(14, 2)), s = static_cast<unsigned>(c.get(44, 2)), r = static_cast<unsigned>(c.get(48, 2));
-        if (!pd.count(p) || !cq.count(s) || !cq.count(r) || (c.get(13, 1) & 3) != 0 || (c.get(46, 1) & 15) == 0 ||
-            (c.get(50, 1) & 15) == 0 || c.get(56, 8) % 64 != 0 || c.get(64, 8) % 64 != 0) {
+        const auto p = static_cast<unsigned>(c.get(14, 2)), s = static_cast<unsigned>(c.get(44, 2)),
+                   r = static_cast<unsigned>(c.get(48, 2));
+        if (!pd.count(p) || !cq.count(s) || !cq.count(r) || (c.get(13, 1) & 3) != 0 ||
+            (c.get(46, 1) & 15) == 0 || (c.get(50, 1) & 15) == 0 || c.get(56, 8) % 64 != 0 ||
+            c.get(64, 8) % 64 != 0) {
           return kBadParam;
         }
         q = {};
@@ -187,10 +242,13 @@ struct Model {
         qp[n] = {};
         all(kClear);
         return kOk;
-      case kQueryQp: return n >= kNQp ? kBadIndex : qp[n].exists ? kOk : kNotFound;
+      case kQueryQp:
+        return n >= kNQp ? kBadIndex : qp[n].exists ? kOk : kNotFound;
       case kModifyQp:
-      case kResetQp: return modify(c, orders);
-      default: return kBadOpcode;
+      case kResetQp:
+        return modify(c, orders);
+      default:
+        return kBadOpcode;
     }
   }
 
@@ -212,12 +270,15 @@ struct Model {
     static const Row kRows[] = {
         {kReset, kInit, kPkey | kAccess, 0, kOrderKick},
         {kInit, kInit, 0, kPkey | kAccess, kOrderKick},
-        {kInit, kRtr, kPathAttr | kMtu | kDest | kRqPsn | kDestRd | kRnrTimer, kPkey | kAccess, kOrderRtr},
-        {kRtr, kRts, kSqPsn | kTimeout | kRetry | kRnrRetry | kRdAtomic, kAccess | kRnrTimer, kOrderRts},
+        {kInit, kRtr, kPathAttr | kMtu | kDest | kRqPsn | kDestRd | kRnrTimer, kPkey | kAccess,
+         kOrderRtr},
+        {kRtr, kRts, kSqPsn | kTimeout | kRetry | kRnrRetry | kRdAtomic, kAccess | kRnrTimer,
+         kOrderRts},
         {kRts, kRts, 0, kAccess | kRnrTimer, kOrderKick},
     };
     const Row* row = nullptr;
-    for (const Row& r : kRows) if (r.from == q.state && r.to == to) row = &r;
+    for (const Row& r : kRows)
+      if (r.from == q.state && r.to == to) row = &r;
     const bool dead = to == kReset || (to == kErr && q.state != kReset);
     if (row == nullptr && !dead) return kBadTransition;
     if (row != nullptr) {
@@ -235,7 +296,9 @@ struct Model {
         q.path = path;
         q.has_path = true;
       }
-      auto set = [&](uint32_t mask, const char* name, uint64_t value) { if (given & mask) q.attr[name] = value; };
+      auto set = [&](uint32_t mask, const char* name, uint64_t value) {
+        if (given & mask) q.attr[name] = value;
+      };
       set(kPkey, "pkey", c.get(28, 2));
       set(kAccess, "acc_write", c.get(30, 1) >> 1 & 1);
       set(kAccess, "acc_read", c.get(30, 1) >> 2 & 1);
@@ -251,7 +314,9 @@ struct Model {
       set(kRate, "rate", c.get(52, 3) & 0xFFFFF);
     }
     q.state = to;
-    const uint64_t op = to == kReset ? uint64_t{kClear} : to == kErr ? uint64_t{kOrderErr} : row->order;
+    const uint64_t op = to == kReset ? uint64_t{kClear}
+                        : to == kErr ? uint64_t{kOrderErr}
+                                     : row->order;
     const uint64_t psn = op == kOrderRtr ? c.get(20, 3) : op == kOrderRts ? c.get(24, 3) : 0;
     for (unsigned t = 0; t < 8; ++t) orders.push_back({t, op, n, psn});
     return kOk;
@@ -262,35 +327,50 @@ class World {
  public:
   explicit World(Stall stall = {}, unsigned high = 2)
       : top(bench.top()),
-        qp(bench, "q", {top.q_lk_valid, top.q_lk_ready, top.q_ctx_valid}, [this] { return entry(conn, top.q_lk_qpn, kConn); },
-           [this](const Bits& b) {
-             write_pin(top.q_conn, b);
-             write_pin(top.q_snd, kSend.pack({{"next_psn", 0x111}}));
-             write_pin(top.q_ack, kAckHalf.pack({{"una_psn", 0x222}}));
-             write_pin(top.q_rcv, kRecv.pack({{"epsn", 0x333}, {"msn", 0x444}, {"rq_cons", 0x55}}));
-           }),
-        sq(bench, "qry", {top.qry_lk_valid, top.qry_lk_ready, top.qry_valid}, [] { return Bits(1); },
-           [this](const Bits&) {
-             top.qry_prod = 0x66;
-             top.qry_fetch = 0x77;
-           }),
-        mr(bench, "mr", {top.mr_cr_valid, top.mr_cr_ready, top.mr_crs_valid}, [this] { return entry(mrs, top.mr_cr_index, kMr); },
-           [this](const Bits& b) { write_pin(top.mr_crs, b); }),
-        cq(bench, "cq", {top.cq_cr_valid, always_[0], top.cq_crs_valid}, [this] { return entry(cqs, top.cq_cr_index, kCq); },
-           [this](const Bits& b) {
-             write_pin(top.cq_crs, b);
-             top.cq_crs_prod = 0x88;
-             top.cq_crs_cons = 0x99;
-           }),
-        eq(bench, "eq", {top.eq_cr_valid, always_[1], top.eq_crs_valid}, [this] { return entry(eqs, top.eq_cr_index, kEq); },
-           [this](const Bits& b) {
-             write_pin(top.eq_crs, b);
-             top.eq_crs_prod = 0xAA;
-           }),
-        path(bench, "path", {top.path_cr_valid, top.path_cr_ready, top.path_crs_valid},
-             [this] { return entry(paths, top.path_cr_index, kPath); }, [this](const Bits& b) { write_pin(top.path_crs, b); }),
+        qp(
+            bench, "q", {top.q_lk_valid, top.q_lk_ready, top.q_ctx_valid},
+            [this] { return entry(conn, top.q_lk_qpn, kConn); },
+            [this](const Bits& b) {
+              write_pin(top.q_conn, b);
+              write_pin(top.q_snd, kSend.pack({{"next_psn", 0x111}}));
+              write_pin(top.q_ack, kAckHalf.pack({{"una_psn", 0x222}}));
+              write_pin(top.q_rcv,
+                        kRecv.pack({{"epsn", 0x333}, {"msn", 0x444}, {"rq_cons", 0x55}}));
+            }),
+        sq(
+            bench, "qry", {top.qry_lk_valid, top.qry_lk_ready, top.qry_valid},
+            [] { return Bits(1); },
+            [this](const Bits&) {
+              top.qry_prod = 0x66;
+              top.qry_fetch = 0x77;
+            }),
+        mr(
+            bench, "mr", {top.mr_cr_valid, top.mr_cr_ready, top.mr_crs_valid},
+            [this] { return entry(mrs, top.mr_cr_index, kMr); },
+            [this](const Bits& b) { write_pin(top.mr_crs, b); }),
+        cq(
+            bench, "cq", {top.cq_cr_valid, always_[0], top.cq_crs_valid},
+            [this] { return entry(cqs, top.cq_cr_index, kCq); },
+            [this](const Bits& b) {
+              write_pin(top.cq_crs, b);
+              top.cq_crs_prod = 0x88;
+              top.cq_crs_cons = 0x99;
+            }),
+        eq(
+            bench, "eq", {top.eq_cr_valid, always_[1], top.eq_crs_valid},
+            [this] { return entry(eqs, top.eq_cr_index, kEq); },
+            [this](const Bits& b) {
+              write_pin(top.eq_crs, b);
+              top.eq_crs_prod = 0xAA;
+            }),
+        path(
+            bench, "path", {top.path_cr_valid, top.path_cr_ready, top.path_crs_valid},
+            [this] { return entry(paths, top.path_cr_index, kPath); },
+            [this](const Bits& b) { write_pin(top.path_crs, b); }),
         fails(bench, "fail", top.fail_valid, top.fail_ready, top.fail),
-        events(bench, "event", top.event_valid, top.event_ready, [this] { return read_pin(top.event_o); }, stall) {
+        events(
+            bench, "event", top.event_valid, top.event_ready,
+            [this] { return read_pin(top.event_o); }, stall) {
     for (LookupServer* s : {&qp, &sq, &mr, &path}) s->set_stall(stall);
     for (LookupServer* s : {&qp, &sq, &mr, &path, &cq, &eq}) s->set_latency(1, high);
     order_stall_ = stall;
@@ -300,7 +380,8 @@ class World {
     bench.on_sample([this] { sample(); });
     bench.on_drive([this] { top.qpi_ready_i = order_stall_() ? 0 : top_ready; });
     bench.reset();
-    bench.wait("init", [this] { return top.init_done_o != 0; }, 50);
+    bench.wait(
+        "init", [this] { return top.init_done_o != 0; }, 50);
   }
   void window(uint32_t addr, uint32_t value) {
     top.mbox_in_req_i = 1;
@@ -308,11 +389,15 @@ class World {
     top.mbox_in_addr_i = static_cast<uint8_t>(addr);
     top.mbox_in_wdata_i = value;
     top.mbox_in_wstrb_i = 15;
-    bench.wait("mailbox", [this] { return top.mbox_in_ack_o != 0; }, 10);
+    bench.wait(
+        "mailbox", [this] { return top.mbox_in_ack_o != 0; }, 10);
     top.mbox_in_req_i = 0;
     bench.tick();
   }
-  void forget_mailbox() { shadow_ = Cmd(0xFF, 0xFFFFFF).put(8, ~uint64_t{0}, 8); fresh_ = true; }
+  void forget_mailbox() {
+    shadow_ = Cmd(0xFF, 0xFFFFFF).put(8, ~uint64_t{0}, 8);
+    fresh_ = true;
+  }
   void start(const Cmd& c) {
     for (unsigned i = 0; i < 128; i += 4) {
       if (fresh_ || shadow_.get(i, 4) != c.get(i, 4)) window(i, static_cast<uint32_t>(c.get(i, 4)));
@@ -326,7 +411,8 @@ class World {
   CmdStatus run(const Cmd& c, uint64_t limit = 4000) {
     start(c);
     const uint64_t begin = bench.cycle();
-    bench.wait("command " + std::to_string(c.op()), [this] { return top.busy_o == 0; }, limit);
+    bench.wait(
+        "command " + std::to_string(c.op()), [this] { return top.busy_o == 0; }, limit);
     last_cycles = bench.cycle() - begin;
     return static_cast<CmdStatus>(top.status_o);
   }
@@ -335,7 +421,8 @@ class World {
     for (unsigned i = 0; i < 128; i += 4) {
       top.mbox_out_req_i = 1;
       top.mbox_out_addr_i = static_cast<uint8_t>(i);
-      bench.wait("mailbox", [this] { return top.mbox_out_ack_o != 0; }, 10);
+      bench.wait(
+          "mailbox", [this] { return top.mbox_out_ack_o != 0; }, 10);
       a.put(i, top.mbox_out_rdata_o, 4);
       top.mbox_out_req_i = 0;
       bench.tick();
@@ -377,7 +464,8 @@ class World {
     for (unsigned i = 0; i < kNMr; ++i) CHECK(valid(mrs, i, kMr) == (model.mr.count(i) != 0));
     for (unsigned i = 0; i < kNCq; ++i) CHECK(valid(cqs, i, kCq) == (model.cq.count(i) != 0));
     for (unsigned i = 0; i < kNEq; ++i) CHECK(valid(eqs, i, kEq) == (model.eq.count(i) != 0));
-    for (unsigned i = 0; i < kNPath; ++i) CHECK(valid(paths, i, kPath) == (model.paths.count(i) != 0));
+    for (unsigned i = 0; i < kNPath; ++i)
+      CHECK(valid(paths, i, kPath) == (model.paths.count(i) != 0));
   }
   // One of everything, and a QP in RTS.
   void basics() {
@@ -388,17 +476,39 @@ class World {
     REQUIRE(both(qp_cmd(4, 1, 2, 2)) == kOk);
   }
   void to_rts(unsigned n) {
-    REQUIRE(both(Cmd(kModifyQp, n).put(8, kPkey | kAccess, 2).put(12, kInit, 1).put(28, 0xFFFF, 2).put(30, 2, 1)) == kOk);
     REQUIRE(both(Cmd(kModifyQp, n)
-                     .put(8, kPathAttr | kMtu | kDest | kRqPsn | kDestRd | kRnrTimer, 2).put(12, kRtr, 1).put(19, 3, 1)
-                     .put(16, 0x123456, 3).put(20, 0xABCDEF, 3).put(40, 3, 2).put(31, 12, 1)) == kOk);
+                     .put(8, kPkey | kAccess, 2)
+                     .put(12, kInit, 1)
+                     .put(28, 0xFFFF, 2)
+                     .put(30, 2, 1)) == kOk);
     REQUIRE(both(Cmd(kModifyQp, n)
-                     .put(8, kSqPsn | kTimeout | kRetry | kRnrRetry | kRdAtomic, 2).put(12, kRts, 1).put(24, 0xFEDCBA, 3)) == kOk);
+                     .put(8, kPathAttr | kMtu | kDest | kRqPsn | kDestRd | kRnrTimer, 2)
+                     .put(12, kRtr, 1)
+                     .put(19, 3, 1)
+                     .put(16, 0x123456, 3)
+                     .put(20, 0xABCDEF, 3)
+                     .put(40, 3, 2)
+                     .put(31, 12, 1)) == kOk);
+    REQUIRE(both(Cmd(kModifyQp, n)
+                     .put(8, kSqPsn | kTimeout | kRetry | kRnrRetry | kRdAtomic, 2)
+                     .put(12, kRts, 1)
+                     .put(24, 0xFEDCBA, 3)) == kOk);
   }
-  static Cmd eq_cmd(unsigned n, unsigned vector = 1) { return Cmd(kCreateEq, n).put(8, 4, 1).put(9, vector, 1).put(16, 0x4000, 8); }
-  static Cmd cq_cmd(unsigned n, unsigned eqn) { return Cmd(kCreateCq, n).put(8, 6, 1).put(9, eqn, 1).put(16, 0x8000, 8); }
+  static Cmd eq_cmd(unsigned n, unsigned vector = 1) {
+    return Cmd(kCreateEq, n).put(8, 4, 1).put(9, vector, 1).put(16, 0x4000, 8);
+  }
+  static Cmd cq_cmd(unsigned n, unsigned eqn) {
+    return Cmd(kCreateCq, n).put(8, 6, 1).put(9, eqn, 1).put(16, 0x8000, 8);
+  }
   static Cmd qp_cmd(unsigned n, unsigned pd, unsigned scq, unsigned rcq) {
-    return Cmd(kCreateQp, n).put(14, pd, 2).put(44, scq, 2).put(48, rcq, 2).put(46, 5, 1).put(50, 4, 1).put(56, 0x10000, 8).put(64, 0x20000, 8);
+    return Cmd(kCreateQp, n)
+        .put(14, pd, 2)
+        .put(44, scq, 2)
+        .put(48, rcq, 2)
+        .put(46, 5, 1)
+        .put(50, 4, 1)
+        .put(56, 0x10000, 8)
+        .put(64, 0x20000, 8);
   }
 
   Bench<Vcmd_unit> bench;
@@ -434,7 +544,8 @@ class World {
     if (ready != 0) {
       const Bits o = read_pin(top.qpi_o);
       const uint64_t qpn = kOrder.get(o, "qpn");
-      orders.push_back({static_cast<unsigned>(__builtin_ctz(static_cast<unsigned>(ready))), kOrder.get(o, "op"), qpn, kOrder.get(o, "psn")});
+      orders.push_back({static_cast<unsigned>(__builtin_ctz(static_cast<unsigned>(ready))),
+                        kOrder.get(o, "op"), qpn, kOrder.get(o, "psn")});
       order_states.push_back(conn.count(qpn) ? kConn.get(conn[qpn], "state") : 99);
     }
     write(top.cw_valid, top.cw_qpn, conn, read_pin(top.cw));
@@ -454,8 +565,8 @@ class World {
 };
 
 Cmd random_command(Rng& r, const Model& m) {
-  static const uint8_t kOps[] = {0x00, 0x10, 0x12, 0x20, 0x22, 0x23, 0x30, 0x32, 0x33, 0x40, 0x42, 0x43, 0x50, 0x52, 0x53,
-                                 0x60, 0x61, 0x62, 0x63, 0x64};
+  static const uint8_t kOps[] = {0x00, 0x10, 0x12, 0x20, 0x22, 0x23, 0x30, 0x32, 0x33, 0x40,
+                                 0x42, 0x43, 0x50, 0x52, 0x53, 0x60, 0x61, 0x62, 0x63, 0x64};
   uint8_t op = kOps[r.below(sizeof kOps)];
   if (r.chance(0.45)) op = kModifyQp;
   if (r.chance(0.3)) op = static_cast<uint8_t>(0x10 * r.between(1, 6));
@@ -468,8 +579,10 @@ Cmd random_command(Rng& r, const Model& m) {
   switch (op) {
     case kCreateMr:
       c.put(10, r.below(good ? 4 : 9), 2);
-      if (good) c.put(16, r.bits(40), 8).put(24, r.bits(30) + 1, 8).put(32, r.bits(40), 8);
-      else if (r.chance(0.5)) c.put(16, ~uint64_t{0}, 8).put(24, r.below(3), 8);
+      if (good)
+        c.put(16, r.bits(40), 8).put(24, r.bits(30) + 1, 8).put(32, r.bits(40), 8);
+      else if (r.chance(0.5))
+        c.put(16, ~uint64_t{0}, 8).put(24, r.below(3), 8);
       break;
     case kCreateCq:
       c.put(9, r.below(good ? 3 : 9), 1);
@@ -481,10 +594,16 @@ Cmd random_command(Rng& r, const Model& m) {
       break;
     case kCreateQp:
       c.put(14, r.below(4), 2).put(44, r.below(5), 2).put(48, r.below(5), 2);
-      if (good) c.put(13, 0x10 * r.bits(1), 1).put(46, r.between(1, 15), 1).put(50, r.between(1, 15), 1).put(56, r.bits(40) << 6, 8).put(64, r.bits(40) << 6, 8);
+      if (good)
+        c.put(13, 0x10 * r.bits(1), 1)
+            .put(46, r.between(1, 15), 1)
+            .put(50, r.between(1, 15), 1)
+            .put(56, r.bits(40) << 6, 8)
+            .put(64, r.bits(40) << 6, 8);
       break;
     case kModifyQp: {
-      static const uint32_t kGood[] = {kPkey | kAccess, kPathAttr | kMtu | kDest | kRqPsn | kDestRd | kRnrTimer,
+      static const uint32_t kGood[] = {kPkey | kAccess,
+                                       kPathAttr | kMtu | kDest | kRqPsn | kDestRd | kRnrTimer,
                                        kSqPsn | kTimeout | kRetry | kRnrRetry | kRdAtomic, 0};
       const unsigned state = m.qp[c.number() % kNQp].state;
       unsigned to = state <= 3 ? std::min(state + 1, 3u) : static_cast<unsigned>(r.below(7));
@@ -500,12 +619,14 @@ Cmd random_command(Rng& r, const Model& m) {
       if (r.chance(0.15)) to = r.chance(0.5) ? unsigned{kErr} : unsigned{kReset};
       if (r.chance(0.2)) mask |= kCurState;
       if (r.chance(0.2)) mask |= kRate;
-      c.put(8, mask, 2).put(12, to | (r.chance(0.8) ? state : static_cast<unsigned>(r.below(16))) << 4, 1);
+      c.put(8, mask, 2)
+          .put(12, to | (r.chance(0.8) ? state : static_cast<unsigned>(r.below(16))) << 4, 1);
       c.put(40, r.below(r.chance(0.1) ? 7 : 4), 2);
       if (r.chance(0.9)) c.put(19, r.between(1, 5), 1);
       break;
     }
-    default: break;
+    default:
+      break;
   }
   return c;
 }
@@ -525,12 +646,23 @@ TEST_CASE("random commands change exactly what the rules say and answer with the
       ++seen[s];
       if (c.op() == kModifyQp && s == kOk) transitions.insert({from, w.model.qp[c.number()].state});
     }
-    for (unsigned s : {kOk, kBadOpcode, kBadIndex, kBadState, kBadParam, kInUse, kNotFound, kBadTransition, kMissingAttr}) {
+    for (unsigned s : {kOk, kBadOpcode, kBadIndex, kBadState, kBadParam, kInUse, kNotFound,
+                       kBadTransition, kMissingAttr}) {
       INFO("status " << s);
       CHECK(seen[s] > 2);
     }
-    for (std::pair<unsigned, unsigned> t : {std::pair{0u, 1u}, {1u, 1u}, {1u, 2u}, {2u, 3u}, {3u, 3u}, {1u, 6u}, {2u, 6u}, {3u, 6u}, {6u, 6u}, {6u, 0u},
-                                            {3u, 0u}, {0u, 0u}}) {
+    for (std::pair<unsigned, unsigned> t : {std::pair{0u, 1u},
+                                            {1u, 1u},
+                                            {1u, 2u},
+                                            {2u, 3u},
+                                            {3u, 3u},
+                                            {1u, 6u},
+                                            {2u, 6u},
+                                            {3u, 6u},
+                                            {6u, 6u},
+                                            {6u, 0u},
+                                            {3u, 0u},
+                                            {0u, 0u}}) {
       INFO(t.first << " to " << t.second);
       CHECK(transitions.count(t) == 1);
     }
@@ -551,8 +683,12 @@ TEST_CASE("every transition between states is allowed or refused as the table sa
       Cmd c(kModifyQp, 4);
       c.put(16, 5, 3).put(19, 3, 1).put(40, 3, 2);
       if (from >= 1) REQUIRE(w.both(c.put(8, kPkey | kAccess, 2).put(12, kInit, 1)) == kOk);
-      if (from >= 2 && from != 6) REQUIRE(w.both(c.put(8, kPathAttr | kMtu | kDest | kRqPsn | kDestRd | kRnrTimer, 2).put(12, kRtr, 1)) == kOk);
-      if (from == 3) REQUIRE(w.both(c.put(8, kSqPsn | kTimeout | kRetry | kRnrRetry | kRdAtomic, 2).put(12, kRts, 1)) == kOk);
+      if (from >= 2 && from != 6)
+        REQUIRE(w.both(c.put(8, kPathAttr | kMtu | kDest | kRqPsn | kDestRd | kRnrTimer, 2)
+                           .put(12, kRtr, 1)) == kOk);
+      if (from == 3)
+        REQUIRE(w.both(c.put(8, kSqPsn | kTimeout | kRetry | kRnrRetry | kRdAtomic, 2)
+                           .put(12, kRts, 1)) == kOk);
       if (from == 6) REQUIRE(w.both(c.put(8, 0, 2).put(12, kErr, 1)) == kOk);
       for (uint32_t mask : {0u, all}) {
         if (w.model.qp[4].state != from) continue;
@@ -562,16 +698,18 @@ TEST_CASE("every transition between states is allowed or refused as the table sa
   }
 }
 
-TEST_CASE("RTR and RTS: every owner knows its first PSN before the QP starts; ERR and RESET: the QP stops first") {
+TEST_CASE(
+    "RTR and RTS: every owner knows its first PSN before the QP starts; ERR and RESET: the QP "
+    "stops first") {
   World w;
   w.basics();
   w.order_states.clear();
   w.to_rts(4);
   REQUIRE(w.order_states.size() == 24);
   for (unsigned i = 0; i < 8; ++i) {
-    CHECK(w.order_states[i] == kInit);       // KICK of INIT comes behind the write
-    CHECK(w.order_states[8 + i] == kInit);   // RTR before it
-    CHECK(w.order_states[16 + i] == kRtr);   // RTS before it
+    CHECK(w.order_states[i] == kInit);      // KICK of INIT comes behind the write
+    CHECK(w.order_states[8 + i] == kInit);  // RTR before it
+    CHECK(w.order_states[16 + i] == kRtr);  // RTS before it
   }
   w.order_states.clear();
   REQUIRE(w.both(Cmd(kModifyQp, 4).put(12, kErr, 1)) == kOk);
@@ -586,7 +724,13 @@ TEST_CASE("queries answer with what the tables and the owners hold") {
   World w;
   w.basics();
   w.to_rts(4);
-  Cmd mr_cmd = Cmd(kCreateMr, 5).put(8, 0x77, 1).put(9, 0x1F, 1).put(10, 1, 2).put(16, 0x1122334455667788, 8).put(24, 0x1000, 8).put(32, 0xAABBCCDD00, 8);
+  Cmd mr_cmd = Cmd(kCreateMr, 5)
+                   .put(8, 0x77, 1)
+                   .put(9, 0x1F, 1)
+                   .put(10, 1, 2)
+                   .put(16, 0x1122334455667788, 8)
+                   .put(24, 0x1000, 8)
+                   .put(32, 0xAABBCCDD00, 8);
   REQUIRE(w.both(mr_cmd) == kOk);
   REQUIRE(w.both(Cmd(kQueryMr, 5)) == kOk);
   Cmd a = w.answer();
@@ -596,7 +740,8 @@ TEST_CASE("queries answer with what the tables and the owners hold") {
   REQUIRE(w.both(path_cmd) == kOk);
   REQUIRE(w.both(Cmd(kQueryPath, 4)) == kOk);
   a = w.answer();
-  for (size_t i : {8u, 13u, 14u, 19u, 23u - 1, 26u, 27u, 32u, 47u, 48u, 63u}) CHECK(unsigned{a.b[i]} == unsigned{path_cmd.b[i]});
+  for (size_t i : {8u, 13u, 14u, 19u, 23u - 1, 26u, 27u, 32u, 47u, 48u, 63u})
+    CHECK(unsigned{a.b[i]} == unsigned{path_cmd.b[i]});
   // First wire byte highest.
   CHECK(kPath.get(w.paths[4], "dmac") >> 40 == path_cmd.b[8]);
   CHECK(kPath.get_bits(w.paths[4], "sip").byte(15) == path_cmd.b[32]);
@@ -630,7 +775,9 @@ TEST_CASE("queries answer with what the tables and the owners hold") {
   CHECK(a.get(94, 2) == 0x55);
 }
 
-TEST_CASE("a QP that asks to fail goes to ERR once, with its first cause, an event and orders to all owners") {
+TEST_CASE(
+    "a QP that asks to fail goes to ERR once, with its first cause, an event and orders to all "
+    "owners") {
   World w;
   w.basics();
   w.to_rts(4);
@@ -641,13 +788,15 @@ TEST_CASE("a QP that asks to fail goes to ERR once, with its first cause, an eve
   CHECK(kConn.get(w.conn[4], "state") == kErr);
   CHECK(kConn.get(w.conn[4], "err_cause") == kRemAccess);
   REQUIRE(w.events.size() == 1);
-  CHECK(w.events[0] == kEvent.pack({{"eqn", 0}, {"etype", kEvQpFatal}, {"code", kRemAccess}, {"number", 4}}));
+  CHECK(w.events[0] ==
+        kEvent.pack({{"eqn", 0}, {"etype", kEvQpFatal}, {"code", kRemAccess}, {"number", 4}}));
   REQUIRE(w.orders.size() == 8);
   for (unsigned t = 0; t < 8; ++t) CHECK(w.orders[t] == Told{t, kOrderErr, 4, 0});
   // In ERR, in RESET and for a QP that does not exist it changes nothing.
   w.model.qp[4].state = kErr;
   w.model.qp[4].cause = kRemAccess;
-  for (unsigned n : {4u, 1u}) w.fails.push(kFail.pack({{"qpn", n}, {"cause", kRemOp}, {"event_type", kEvQpFatal}}));
+  for (unsigned n : {4u, 1u})
+    w.fails.push(kFail.pack({{"qpn", n}, {"cause", kRemOp}, {"event_type", kEvQpFatal}}));
   w.bench.tick(100);
   CHECK(w.orders.size() == 8);
   REQUIRE(w.both(Cmd(kResetQp, 4)) == kOk);
@@ -662,7 +811,8 @@ TEST_CASE("a QP that asks to fail goes to ERR once, with its first cause, an eve
   CHECK(w.top.fatal_o == 1);
 }
 
-TEST_CASE("failures are always taken, also while an owner lets an order wait, and are served behind it") {
+TEST_CASE(
+    "failures are always taken, also while an owner lets an order wait, and are served behind it") {
   World w;
   w.basics();
   w.to_rts(4);
@@ -672,7 +822,9 @@ TEST_CASE("failures are always taken, also while an owner lets an order wait, an
   w.start(Cmd(kModifyQp, 4).put(12, kErr, 1));
   w.bench.tick(50);
   CHECK(w.top.busy_o == 1);
-  for (int i = 0; i < 20; ++i) w.fails.push(kFail.pack({{"qpn", i % 2 ? 1 : 4}, {"cause", kRemOp}, {"event_type", kEvQpFatal}}));
+  for (int i = 0; i < 20; ++i)
+    w.fails.push(
+        kFail.pack({{"qpn", i % 2 ? 1 : 4}, {"cause", kRemOp}, {"event_type", kEvQpFatal}}));
   w.bench.tick(25);
   CHECK(w.fails.pending() == 0);
   w.top_ready = 0xFF;
@@ -746,7 +898,8 @@ TEST_CASE("a reset in the middle of a command leaves an idle unit without object
     w.mrs.clear();
     w.model = {};
     w.orders.clear();
-    w.bench.wait("init", [&] { return w.top.init_done_o != 0; }, 50);
+    w.bench.wait(
+        "init", [&] { return w.top.init_done_o != 0; }, 50);
     CHECK(w.top.busy_o == 0);
     w.bench.tick(60);
     CHECK(w.orders.empty());

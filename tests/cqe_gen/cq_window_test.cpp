@@ -15,15 +15,17 @@ using Index = std::array<uint64_t, 4>;  // cqn, index, arm, arm_sol
 struct World {
   explicit World(Stall stall = {})
       : top(bench.top()),
-        in(bench, "in", top.in_valid, top.in_ready,
-           [this](const Index& d) {
-             top.in_cqn = static_cast<uint16_t>(d[0]);
-             top.in_index = static_cast<uint16_t>(d[1]);
-             top.in_arm = d[2] != 0;
-             top.in_arm_sol = d[3] != 0;
-           },
-           stall),
-        out(bench, "cqdb", top.cqdb_valid, top.cqdb_ready,
+        in(
+            bench, "in", top.in_valid, top.in_ready,
+            [this](const Index& d) {
+              top.in_cqn = static_cast<uint16_t>(d[0]);
+              top.in_index = static_cast<uint16_t>(d[1]);
+              top.in_arm = d[2] != 0;
+              top.in_arm_sol = d[3] != 0;
+            },
+            stall),
+        out(
+            bench, "cqdb", top.cqdb_valid, top.cqdb_ready,
             [this] {
               return Index{top.cqdb_cqn, top.cqdb_index, top.cqdb_arm, top.cqdb_arm_sol};
             },
@@ -37,7 +39,8 @@ struct World {
     top.win_wdata_i = value;
     top.win_wstrb_i = static_cast<uint8_t>(strobe);
     bench.tick();
-    bench.wait("window", [this] { return top.win_ack_o != 0; }, 1000);
+    bench.wait(
+        "window", [this] { return top.win_ack_o != 0; }, 1000);
     top.win_req_i = 0;
     const uint32_t got = top.win_rdata_o;
     bench.tick();
@@ -63,7 +66,8 @@ TEST_CASE("cq_window passes page doorbells and window writes, each once, under s
         w.in.push(d);
       } else {
         windows.push_back(d);
-        w.access(true, static_cast<uint32_t>(8 * d[0]), static_cast<uint32_t>(d[1] | d[2] << 31 | d[3] << 30));
+        w.access(true, static_cast<uint32_t>(8 * d[0]),
+                 static_cast<uint32_t>(d[1] | d[2] << 31 | d[3] << 30));
         CHECK(w.access(false, static_cast<uint32_t>(8 * d[0])) == d[1]);
       }
     }
@@ -72,9 +76,12 @@ TEST_CASE("cq_window passes page doorbells and window writes, each once, under s
     // Both in order, merged in any way.
     size_t page = 0, window = 0;
     for (const Index& d : w.out.items()) {
-      if (page < pages.size() && d == pages[page]) ++page;
-      else if (window < windows.size() && d == windows[window]) ++window;
-      else FAIL("an index that nobody wrote");
+      if (page < pages.size() && d == pages[page])
+        ++page;
+      else if (window < windows.size() && d == windows[window])
+        ++window;
+      else
+        FAIL("an index that nobody wrote");
     }
     CHECK(page == pages.size());
     CHECK(window == windows.size());

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cqe_gen against a model of completion queues: rings of 32-byte entries written byte by byte from the descriptor table,
-// producer, consumer, owner bit, overrun, arming. Requests and doorbells act in the order in which the block takes them.
+// cqe_gen against a model of completion queues: rings of 32-byte entries written byte by byte from
+// the descriptor table, producer, consumer, owner bit, overrun, arming. Requests and doorbells act
+// in the order in which the block takes them.
 #include <Vcqe_gen.h>
 #include <Vcqe_gen_1024.h>
 #include <Vcqe_gen_128.h>
@@ -53,22 +54,31 @@ class World {
       : top(bench.top()),
         rq0(bench, "rq0", top.rq0_valid, top.rq0_ready, top.rq0, stall),
         rq1(bench, "rq1", top.rq1_valid, top.rq1_ready, top.rq1, stall),
-        cqdb(bench, "cqdb", top.cqdb_valid, top.cqdb_ready,
-             [this](const Doorbell& d) {
-               top.cqdb_cqn = static_cast<uint16_t>(d.cqn);
-               top.cqdb_index = static_cast<uint16_t>(d.index);
-               top.cqdb_arm = d.arm;
-               top.cqdb_arm_sol = d.arm_sol;
-             },
-             stall),
-        wrreq(bench, "wrreq", top.wrreq_valid, top.wrreq_ready, [this] { return read_pin(top.wrreq); }, stall),
-        wrdat(bench, "wrdat", top.wrdat_valid, top.wrdat_ready,
-              [this] {
-                return std::pair(read_pin(top.wrdat_data), std::pair(unsigned{top.wrdat_cnt}, top.wrdat_last != 0));
-              },
-              stall),
-        events(bench, "event", top.event_valid, top.event_ready, [this] { return read_pin(top.event_o); }, stall),
-        fails(bench, "fail", top.fail_valid, top.fail_ready, [this] { return read_pin(top.fail); }, stall) {
+        cqdb(
+            bench, "cqdb", top.cqdb_valid, top.cqdb_ready,
+            [this](const Doorbell& d) {
+              top.cqdb_cqn = static_cast<uint16_t>(d.cqn);
+              top.cqdb_index = static_cast<uint16_t>(d.index);
+              top.cqdb_arm = d.arm;
+              top.cqdb_arm_sol = d.arm_sol;
+            },
+            stall),
+        wrreq(
+            bench, "wrreq", top.wrreq_valid, top.wrreq_ready,
+            [this] { return read_pin(top.wrreq); }, stall),
+        wrdat(
+            bench, "wrdat", top.wrdat_valid, top.wrdat_ready,
+            [this] {
+              return std::pair(read_pin(top.wrdat_data),
+                               std::pair(unsigned{top.wrdat_cnt}, top.wrdat_last != 0));
+            },
+            stall),
+        events(
+            bench, "event", top.event_valid, top.event_ready,
+            [this] { return read_pin(top.event_o); }, stall),
+        fails(
+            bench, "fail", top.fail_valid, top.fail_ready, [this] { return read_pin(top.fail); },
+            stall) {
     bench.on_sample([this] { sample(); });
     bench.on_drive([this] { top.timestamp_i = bench.cycle(); });
     wrdat.on_item([this](const auto& beat) {
@@ -78,7 +88,8 @@ class World {
       CHECK(last == (data.size() % 32 == 0));
     });
     events.on_item([this](const Bits& b) {
-      got_events.push_back({kEvent.get(b, "eqn"), kEvent.get(b, "etype"), kEvent.get(b, "code"), kEvent.get(b, "number")});
+      got_events.push_back({kEvent.get(b, "eqn"), kEvent.get(b, "etype"), kEvent.get(b, "code"),
+                            kEvent.get(b, "number")});
       // What it announces is with dma_master.
       CHECK(wrreq.size() * 32 == data.size());
       CHECK(wrreq.size() == want_writes.size());
@@ -88,26 +99,38 @@ class World {
       CHECK(kFail.get(b, "cause") == 0x23);
     });
     bench.reset();
-    bench.wait("init", [this] { return top.init_done_o != 0; }, 50);
+    bench.wait(
+        "init", [this] { return top.init_done_o != 0; }, 50);
   }
   void create(unsigned cqn, unsigned log_size, uint64_t eqn, bool valid = true) {
     const uint64_t base = 0x10'0000'0000 + (uint64_t{cqn} << 24) + (creates_++ << 32);
     top.cw_valid = 1;
     top.cw_index = static_cast<uint16_t>(cqn);
-    write_pin(top.cw, kCq.pack({{"valid", valid}, {"eqn", eqn}, {"log_size", log_size}, {"base", base}}));
+    write_pin(top.cw,
+              kCq.pack({{"valid", valid}, {"eqn", eqn}, {"log_size", log_size}, {"base", base}}));
     bench.tick();
     top.cw_valid = 0;
     if (cqn < kCqs) rings[cqn] = {.valid = valid, .eqn = eqn, .base = base, .log_size = log_size};
   }
   Bits request(uint64_t cqn, uint64_t status, bool solicited) {
-    return kCqeReq.pack({{"cqn", cqn}, {"qpn", random.bits(24)}, {"opcode", random.bits(8)}, {"status", status},
-                         {"wqe_index", random.bits(16)}, {"byte_count", random.bits(32)}, {"imm", random.bits(32)},
-                         {"imm_valid", random.bits(1)}, {"ipv6", random.bits(1)}, {"solicited", solicited},
-                         {"src_qpn", random.bits(24)}, {"syndrome", random.bits(8)}, {"fence", random.bits(1)},
+    return kCqeReq.pack({{"cqn", cqn},
+                         {"qpn", random.bits(24)},
+                         {"opcode", random.bits(8)},
+                         {"status", status},
+                         {"wqe_index", random.bits(16)},
+                         {"byte_count", random.bits(32)},
+                         {"imm", random.bits(32)},
+                         {"imm_valid", random.bits(1)},
+                         {"ipv6", random.bits(1)},
+                         {"solicited", solicited},
+                         {"src_qpn", random.bits(24)},
+                         {"syndrome", random.bits(8)},
+                         {"fence", random.bits(1)},
                          {"sampled", random.bits(1)}});
   }
   void settle() {
-    bench.wait("idle", [this] { return rq0.pending() + rq1.pending() + cqdb.pending() == 0; }, 200000);
+    bench.wait(
+        "idle", [this] { return rq0.pending() + rq1.pending() + cqdb.pending() == 0; }, 200000);
     bench.tick(100);
     REQUIRE(data.size() == 32 * wrreq.size());
     std::vector<Write> got;
@@ -116,8 +139,13 @@ class World {
       CHECK(kWrReq.get(r, "len") == 32);
       CHECK(kWrReq.get(r, "is_queue") == 1);
       CHECK(kWrReq.get(r, "relaxed") == 0);
-      Write w{kWrReq.get(r, "addr"), kWrReq.get(r, "qpn"), kWrReq.get(r, "fence") != 0, kWrReq.get(r, "sampled") != 0, {}};
-      w.bytes.assign(data.begin() + static_cast<long>(32 * i), data.begin() + static_cast<long>(32 * i + 32));
+      Write w{kWrReq.get(r, "addr"),
+              kWrReq.get(r, "qpn"),
+              kWrReq.get(r, "fence") != 0,
+              kWrReq.get(r, "sampled") != 0,
+              {}};
+      w.bytes.assign(data.begin() + static_cast<long>(32 * i),
+                     data.begin() + static_cast<long>(32 * i + 32));
       uint64_t stamp = 0;
       for (unsigned k = 0; k < 8; ++k) {
         stamp |= uint64_t{w.bytes[16 + k]} << (8 * k);
@@ -167,7 +195,8 @@ class World {
     counts["written"] += top.cnt_cqe_written_o;
     counts["overrun"] += top.cnt_cq_overrun_o;
     counts["refused"] += top.cnt_doorbell_refused_o;
-    const int taken = (top.rq0_valid && top.rq0_ready) + (top.rq1_valid && top.rq1_ready) + (top.cqdb_valid && top.cqdb_ready);
+    const int taken = (top.rq0_valid && top.rq0_ready) + (top.rq1_valid && top.rq1_ready) +
+                      (top.cqdb_valid && top.cqdb_ready);
     CHECK(taken <= 1);
     if (top.rq0_valid && top.rq0_ready) on_request(read_pin(top.rq0));
     if (top.rq1_valid && top.rq1_ready) on_request(read_pin(top.rq1));
@@ -208,14 +237,16 @@ class World {
     ++r->prod;
     want_writes.push_back(w);
     want_from.push_back(bench.cycle());
-    if (r->arm || (r->arm_sol && (kCqeReq.get(b, "solicited") != 0 || kCqeReq.get(b, "status") != 0))) {
+    if (r->arm ||
+        (r->arm_sol && (kCqeReq.get(b, "solicited") != 0 || kCqeReq.get(b, "status") != 0))) {
       want_events.push_back({r->eqn, kEvCompletion, 0, cqn});
       r->arm = r->arm_sol = r->overrun = false;
     }
   }
   void on_doorbell(const Doorbell& d) {
     Ring* r = d.cqn < kCqs && rings[d.cqn].valid ? &rings[d.cqn] : nullptr;
-    if (r == nullptr || static_cast<uint16_t>(d.index - r->cons) > static_cast<uint16_t>(r->prod - r->cons)) {
+    if (r == nullptr ||
+        static_cast<uint16_t>(d.index - r->cons) > static_cast<uint16_t>(r->prod - r->cons)) {
       ++want_refused;
       return;
     }
@@ -238,9 +269,12 @@ void run_random(Stall stall, unsigned steps) {
   auto random = rng("schedule");
   for (unsigned i = 0; i + 1 < kCqs; ++i) w.create(i, 1 + i, 3 + i);  // the last one does not exist
   for (unsigned i = 0; i < steps; ++i) {
-    w.bench.wait("room", [&] { return w.rq0.pending() < 4 && w.rq1.pending() < 4 && w.cqdb.pending() < 3; }, 100000);
+    w.bench.wait(
+        "room", [&] { return w.rq0.pending() < 4 && w.rq1.pending() < 4 && w.cqdb.pending() < 3; },
+        100000);
     const uint64_t cqn = random.chance(0.02) ? random.below(70) : random.below(kCqs - 1);
-    const Bits b = w.request(cqn, random.chance(0.2) ? random.between(1, 0x23) : 0, random.chance(0.3));
+    const Bits b =
+        w.request(cqn, random.chance(0.2) ? random.between(1, 0x23) : 0, random.chance(0.3));
     (random.chance(0.5) ? w.rq0 : w.rq1).push(b);
     if (random.chance(0.7)) {
       const uint64_t d = random.chance(0.02) ? random.below(70) : random.below(kCqs - 1);
@@ -316,7 +350,8 @@ TEST_CASE("the indices wrap at 65536 and the owner bit flips on every pass") {
   w.create(0, 15, 1);
   for (unsigned n = 0; n < 5; ++n) {
     for (unsigned i = 0; i < 16384; ++i) w.rq0.push(w.request(0, 0, false));
-    w.bench.wait("requests", [&] { return w.rq0.pending() == 0; }, 100000);
+    w.bench.wait(
+        "requests", [&] { return w.rq0.pending() == 0; }, 100000);
     w.bench.tick(10);
     w.cqdb.push({0, w.rings[0].prod, false, false});
     w.bench.tick(10);
@@ -354,7 +389,8 @@ TEST_CASE("an armed queue announces each arming once, whatever meets it") {
   auto random = rng("arm");
   for (int i = 0; i < 400; ++i) {
     w.rq0.push(w.request(1, 0, false));
-    w.bench.wait("room", [&] { return w.cqdb.pending() < 2 && w.rq0.pending() < 3; }, 1000);
+    w.bench.wait(
+        "room", [&] { return w.cqdb.pending() < 2 && w.rq0.pending() < 3; }, 1000);
     w.cqdb.push({1, w.rings[1].prod, true, false});
     w.bench.tick(random.below(8));
   }
@@ -381,7 +417,8 @@ TEST_CASE("reset in the middle of work forgets the queues") {
     w.wrreq.clear();
     w.counts.clear();
     w.want_refused = 0;
-    w.bench.wait("init", [&] { return w.top.init_done_o != 0; }, 20);
+    w.bench.wait(
+        "init", [&] { return w.top.init_done_o != 0; }, 20);
     w.rq1.push(w.request(0, 0, false));  // no such queue now
     w.settle();
     CHECK(w.got_fails.size() == 1);

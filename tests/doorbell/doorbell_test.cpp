@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// doorbell: pages of BAR0 against a model of their offsets (architecture, section 4), through an AXI4-Lite master whose
-// channels stall on their own.
+// doorbell: pages of BAR0 against a model of their offsets (architecture, section 4), through an
+// AXI4-Lite master whose channels stall on their own.
 #include <Vdoorbell.h>
 #include <Vdoorbell_256.h>
 
@@ -15,8 +15,8 @@ using namespace rnic::test;
 
 namespace {
 
-using Db = std::pair<uint64_t, uint64_t>;        // QPN, index
-using CqDb = std::array<uint64_t, 4>;            // CQN, index, arm, arm_sol
+using Db = std::pair<uint64_t, uint64_t>;  // QPN, index
+using CqDb = std::array<uint64_t, 4>;      // CQN, index, arm, arm_sol
 enum Offset : uint32_t { kSq = 0x10, kRcq = 0x20, kScq = 0x28, kRq = 0x30 };
 
 template <class Top, unsigned N, unsigned STRIDE>
@@ -25,26 +25,34 @@ class World {
   explicit World(Stall stall = {}, unsigned high = 1)
       : top(bench.top()),
         aw(bench, "s_aw", top.s_awvalid, top.s_awready, top.s_awaddr, stall),
-        w(bench, "s_w", top.s_wvalid, top.s_wready,
-          [this](const std::pair<uint32_t, unsigned>& v) {
-            top.s_wdata = v.first;
-            top.s_wstrb = static_cast<uint8_t>(v.second);
-          },
-          stall),
+        w(
+            bench, "s_w", top.s_wvalid, top.s_wready,
+            [this](const std::pair<uint32_t, unsigned>& v) {
+              top.s_wdata = v.first;
+              top.s_wstrb = static_cast<uint8_t>(v.second);
+            },
+            stall),
         ar(bench, "s_ar", top.s_arvalid, top.s_arready, top.s_araddr, stall),
         b(bench, "s_b", top.s_bvalid, top.s_bready, top.s_bresp, stall),
         r(bench, "s_r", top.s_rvalid, top.s_rready, top.s_rdata, stall),
-        db(bench, "db", top.db_valid, top.db_ready, [this] { return Db(top.db_qpn, top.db_index); }, stall),
-        rqdb(bench, "rqdb", top.rqdb_valid, top.rqdb_ready, [this] { return Db(top.rqdb_qpn, top.rqdb_index); }, stall),
-        cqdb(bench, "cqdb", top.cqdb_valid, top.cqdb_ready,
-             [this] {
-               return CqDb{top.cqdb_cqn, top.cqdb_index, top.cqdb_arm, top.cqdb_arm_sol};
-             },
-             stall),
-        ctx(bench, "ctx", {top.db_lk_valid, top.db_lk_ready, top.db_ctx_valid},
+        db(
+            bench, "db", top.db_valid, top.db_ready,
+            [this] { return Db(top.db_qpn, top.db_index); }, stall),
+        rqdb(
+            bench, "rqdb", top.rqdb_valid, top.rqdb_ready,
+            [this] { return Db(top.rqdb_qpn, top.rqdb_index); }, stall),
+        cqdb(
+            bench, "cqdb", top.cqdb_valid, top.cqdb_ready,
+            [this] {
+              return CqDb{top.cqdb_cqn, top.cqdb_index, top.cqdb_arm, top.cqdb_arm_sol};
+            },
+            stall),
+        ctx(
+            bench, "ctx", {top.db_lk_valid, top.db_lk_ready, top.db_ctx_valid},
             [this] {
               const uint64_t q = top.db_lk_qpn;
-              return kConn.pack({{"exists", exists(q)}, {"recv_cqn", 100 + q}, {"send_cqn", 200 + q}});
+              return kConn.pack(
+                  {{"exists", exists(q)}, {"recv_cqn", 100 + q}, {"send_cqn", 200 + q}});
             },
             [this](const Bits& v) { write_pin(top.db_ctx, v); }),
         orders(bench, "qpi", top.qpi_valid, top.qpi_ready, top.qpi) {
@@ -52,7 +60,8 @@ class World {
     ctx.set_latency(1, high);
     bench.on_sample([this] { refused += top.cnt_doorbell_refused_o; });
     bench.reset();
-    bench.wait("init", [this] { return top.init_done_o != 0; }, N + 5);
+    bench.wait(
+        "init", [this] { return top.init_done_o != 0; }, N + 5);
   }
   static bool exists(uint64_t q) { return q < N && q != 3; }
   void write(uint64_t page, uint32_t offset, uint32_t value, unsigned strobe = 15) {
@@ -60,7 +69,8 @@ class World {
     w.push({value, strobe});
     const uint64_t index = value & 0xFFFF;
     const bool arm = value >> 31 && (strobe & 8), sol = (value >> 30 & 1) && (strobe & 8);
-    const bool known = page < N && (strobe & 3) == 3 && (offset == kSq || offset == kRcq || offset == kScq || offset == kRq);
+    const bool known = page < N && (strobe & 3) == 3 &&
+                       (offset == kSq || offset == kRcq || offset == kScq || offset == kRq);
     if (!known) {
       ++want_refused;
       return;
@@ -69,25 +79,35 @@ class World {
     if (offset == kSq) want_db.emplace_back(page, index);
     if (offset == kRq) want_rqdb.emplace_back(page, index);
     if (offset == kRcq || offset == kScq) {
-      if (exists(page)) want_cqdb.push_back({(offset == kRcq ? 100 : 200) + page, index, arm, sol});
-      else ++want_refused;
+      if (exists(page))
+        want_cqdb.push_back({(offset == kRcq ? 100 : 200) + page, index, arm, sol});
+      else
+        ++want_refused;
     }
   }
   void settle() {
-    bench.wait("idle", [this] { return aw.pending() + w.pending() + ar.pending() + orders.pending() == 0; }, 100000);
+    bench.wait(
+        "idle",
+        [this] { return aw.pending() + w.pending() + ar.pending() + orders.pending() == 0; },
+        100000);
     bench.tick(60);
     CHECK(difference(db.items(), want_db) == "");
     CHECK(difference(rqdb.items(), want_rqdb) == "");
     CHECK((cqdb.items() == want_cqdb));
     CHECK(refused == want_refused);
     CHECK(b.size() == aw.taken());
-    for (uint64_t page : {uint64_t{0}, uint64_t{1}, uint64_t{3}, uint64_t{N} - 1, uint64_t{N}, uint64_t{N} + 7}) {
+    for (uint64_t page :
+         {uint64_t{0}, uint64_t{1}, uint64_t{3}, uint64_t{N} - 1, uint64_t{N}, uint64_t{N} + 7}) {
       for (uint32_t offset : {0x0u, 0x10u, 0x20u, 0x28u, 0x30u, 0x14u, 0x38u, STRIDE - 4}) {
         const size_t before = r.size();
         ar.push(static_cast<uint32_t>(page * STRIDE + offset));
         r.wait(before + 1);
-        const bool known = page < N && (offset == 0x10 || offset == 0x20 || offset == 0x28 || offset == 0x30);
-        const uint32_t want = !known ? 0xFFFFFFFF : last.count({page, offset}) ? static_cast<uint32_t>(last[{page, offset}]) : 0;
+        const bool known =
+            page < N && (offset == 0x10 || offset == 0x20 || offset == 0x28 || offset == 0x30);
+        const uint32_t want = !known ? 0xFFFFFFFF
+                              : last.count({page, offset})
+                                  ? static_cast<uint32_t>(last[{page, offset}])
+                                  : 0;
         INFO("page " << page << " offset " << offset);
         CHECK(r[before] == want);
       }
@@ -115,17 +135,20 @@ void run_random(Stall stall, unsigned high, unsigned writes) {
   World<Top, N, STRIDE> w(stall, high);
   auto random = rng("schedule");
   for (unsigned i = 0; i < writes; ++i) {
-    w.bench.wait("room", [&] { return w.aw.pending() < 5; }, 10000);
+    w.bench.wait(
+        "room", [&] { return w.aw.pending() < 5; }, 10000);
     static const uint32_t kOffsets[] = {kSq, kSq, kRq, kRcq, kScq, 0, 0x14, 0x12};
     const uint64_t page = random.chance(0.03) ? random.bits(12) : random.below(N);
-    w.write(page, kOffsets[random.below(random.chance(0.2) ? 8 : 5)], random.u32(), random.chance(0.1) ? static_cast<unsigned>(random.bits(4)) : 15);
+    w.write(page, kOffsets[random.below(random.chance(0.2) ? 8 : 5)], random.u32(),
+            random.chance(0.1) ? static_cast<unsigned>(random.bits(4)) : 15);
   }
   w.settle();
 }
 
 }  // namespace
 
-TEST_CASE("writes to the pages become doorbells of their queue, everything else is refused and counted") {
+TEST_CASE(
+    "writes to the pages become doorbells of their queue, everything else is refused and counted") {
   run_random<Vdoorbell, 6, 4096>({}, 1, 2000);
   run_random<Vdoorbell, 6, 4096>(Stall::random(0.4), 5, 1500);
   run_random<Vdoorbell_256, 8, 256>(Stall::bursts(0.2, 6), 3, 1500);
@@ -146,22 +169,27 @@ TEST_CASE("a CQ doorbell every four cycles") {
   CHECK(w.aw.cycles().back() - w.aw.cycles().front() == 4 * 19);
 }
 
-TEST_CASE("an order does not wait for a flood of doorbells; CLEAR zeroes what is read back of one QP") {
+TEST_CASE(
+    "an order does not wait for a flood of doorbells; CLEAR zeroes what is read back of one QP") {
   World<Vdoorbell, 6, 4096> w;
   w.write(1, kRq, 77);
   w.write(2, kScq, 78);
   for (unsigned i = 0; i < 200; ++i) w.write(0, kSq, i);
   w.bench.tick(20);
   w.orders.push(order(kClear, 1));
-  w.bench.wait("order", [&] { return w.orders.pending() == 0; }, 3);
+  w.bench.wait(
+      "order", [&] { return w.orders.pending() == 0; }, 3);
   w.orders.push(order(kOrderErr, 2));
-  w.bench.wait("order", [&] { return w.orders.pending() == 0; }, 3);
+  w.bench.wait(
+      "order", [&] { return w.orders.pending() == 0; }, 3);
   CHECK(w.aw.pending() > 100);
   w.last.erase({1, kRq});
   w.settle();
 }
 
-TEST_CASE("a receive queue or a CQ that does not take its doorbell is seen by the master, and nothing is lost") {
+TEST_CASE(
+    "a receive queue or a CQ that does not take its doorbell is seen by the master, and nothing is "
+    "lost") {
   World<Vdoorbell, 6, 4096> w;
   w.rqdb.set_stall(Stall::always());
   w.write(1, kRq, 1);
@@ -184,7 +212,8 @@ TEST_CASE("reset clears the indices that are read back") {
     w.refused = w.want_refused = 0;
     w.aw.clear();
     w.b.clear();
-    w.bench.wait("init", [&] { return w.top.init_done_o != 0; }, 20);
+    w.bench.wait(
+        "init", [&] { return w.top.init_done_o != 0; }, 20);
     w.write(2, kSq, 5);
     w.settle();
   }

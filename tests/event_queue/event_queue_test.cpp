@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// event_queue against a model: rings of 16-byte events, overrun, MSI-X messages with masks and pending bits.
+// event_queue against a model: rings of 16-byte events, overrun, MSI-X messages with masks and
+// pending bits.
 #include <Vevent_queue.h>
 #include <Vevent_queue_512.h>
 
@@ -34,9 +35,13 @@ class World {
         ev0(bench, "ev0", top.ev0_valid, top.ev0_ready, top.ev0, stall),
         ev1(bench, "ev1", top.ev1_valid, top.ev1_ready, top.ev1, stall),
         ev2(bench, "ev2", top.ev2_valid, top.ev2_ready, top.ev2, stall),
-        wrreq(bench, "wrreq", top.wrreq_valid, top.wrreq_ready, [this] { return read_pin(top.wrreq); }, stall),
-        wrdat(bench, "wrdat", top.wrdat_valid, top.wrdat_ready,
-              [this] { return std::pair(read_pin(top.wrdat_data), unsigned{top.wrdat_cnt}); }, stall) {
+        wrreq(
+            bench, "wrreq", top.wrreq_valid, top.wrreq_ready,
+            [this] { return read_pin(top.wrreq); }, stall),
+        wrdat(
+            bench, "wrdat", top.wrdat_valid, top.wrdat_ready,
+            [this] { return std::pair(read_pin(top.wrdat_data), unsigned{top.wrdat_cnt}); },
+            stall) {
     bench.on_sample([this] { sample(); });
     bench.on_drive([this] { top.timestamp_i = bench.cycle(); });
     bench.reset();
@@ -45,7 +50,9 @@ class World {
     const uint64_t base = 0x20'0000'0000 + (creates_++ << 32) + (uint64_t{eqn} << 24);
     top.cw_valid = 1;
     top.cw_index = static_cast<uint8_t>(eqn);
-    write_pin(top.cw, kEq.pack({{"valid", valid}, {"msix", vector}, {"log_size", log_size}, {"base", base}}));
+    write_pin(
+        top.cw,
+        kEq.pack({{"valid", valid}, {"msix", vector}, {"log_size", log_size}, {"base", base}}));
     bench.tick();
     top.cw_valid = 0;
     rings[eqn] = {valid, base, log_size, vector, 0, 0};
@@ -56,7 +63,8 @@ class World {
     top.msix_addr_i = static_cast<uint16_t>(addr);
     top.msix_wdata_i = value;
     top.msix_wstrb_i = 15;
-    bench.wait("table", [this] { return top.msix_ack_o != 0; }, 10);
+    bench.wait(
+        "table", [this] { return top.msix_ack_o != 0; }, 10);
     top.msix_req_i = 0;
     const uint32_t got = top.msix_rdata_o;
     bench.tick();
@@ -71,7 +79,8 @@ class World {
   uint32_t pending() {
     top.pba_req_i = 1;
     top.pba_addr_i = 0;
-    bench.wait("pba", [this] { return top.pba_ack_o != 0; }, 10);
+    bench.wait(
+        "pba", [this] { return top.pba_ack_o != 0; }, 10);
     top.pba_req_i = 0;
     const uint32_t got = top.pba_rdata_o;
     bench.tick();
@@ -83,7 +92,8 @@ class World {
     top.eqw_addr_i = static_cast<uint16_t>(eqn * 8);
     top.eqw_wdata_i = index;
     top.eqw_wstrb_i = 15;
-    bench.wait("window", [this] { return top.eqw_ack_o != 0; }, 10);
+    bench.wait(
+        "window", [this] { return top.eqw_ack_o != 0; }, 10);
     top.eqw_req_i = 0;
     bench.tick();
   }
@@ -91,20 +101,26 @@ class World {
     top.eqw_req_i = 1;
     top.eqw_we_i = 0;
     top.eqw_addr_i = static_cast<uint16_t>(addr);
-    bench.wait("window", [this] { return top.eqw_ack_o != 0; }, 10);
+    bench.wait(
+        "window", [this] { return top.eqw_ack_o != 0; }, 10);
     top.eqw_req_i = 0;
     const uint32_t got = top.eqw_rdata_o;
     bench.tick();
     return got;
   }
   Bits event(uint64_t eqn) {
-    return kEvent.pack({{"eqn", eqn}, {"etype", random.bits(8)}, {"code", random.bits(8)}, {"number", random.bits(24)}});
+    return kEvent.pack({{"eqn", eqn},
+                        {"etype", random.bits(8)},
+                        {"code", random.bits(8)},
+                        {"number", random.bits(24)}});
   }
   void idle() {
-    bench.wait("idle", [this] { return ev0.pending() + ev1.pending() + ev2.pending() == 0; }, 100000);
+    bench.wait(
+        "idle", [this] { return ev0.pending() + ev1.pending() + ev2.pending() == 0; }, 100000);
     bench.tick(100);
   }
-  // EQEs as expected and in order; every message behind an EQE of its vector; returns messages per vector.
+  // EQEs as expected and in order; every message behind an EQE of its vector; returns messages per
+  // vector.
   std::map<unsigned, unsigned> check() {
     REQUIRE(wrreq.size() == wrdat.size());
     std::map<unsigned, unsigned> messages;
@@ -163,7 +179,8 @@ class World {
   StreamSink<std::pair<Bits, unsigned>> wrdat;
   Rng random = rng("traffic");
   std::array<Ring, kEqs> rings{};
-  std::vector<std::pair<uint64_t, std::pair<uint64_t, uint64_t>>> want;  // address, bytes 0..7, byte 15
+  std::vector<std::pair<uint64_t, std::pair<uint64_t, uint64_t>>>
+      want;  // address, bytes 0..7, byte 15
   std::vector<unsigned> want_vector;
   std::set<unsigned> masked;
   uint64_t want_lost = 0, written = 0, overrun = 0;
@@ -172,21 +189,26 @@ class World {
   void sample() {
     written += top.cnt_eqe_written_o;
     overrun += top.cnt_eq_overrun_o;
-    CHECK((top.ev0_valid && top.ev0_ready) + (top.ev1_valid && top.ev1_ready) + (top.ev2_valid && top.ev2_ready) <= 1);
+    CHECK((top.ev0_valid && top.ev0_ready) + (top.ev1_valid && top.ev1_ready) +
+              (top.ev2_valid && top.ev2_ready) <=
+          1);
     if (top.ev0_valid && top.ev0_ready) take(read_pin(top.ev0));
     if (top.ev1_valid && top.ev1_ready) take(read_pin(top.ev1));
     if (top.ev2_valid && top.ev2_ready) take(read_pin(top.ev2));
   }
   void take(const Bits& b) {
     const uint64_t eqn = kEvent.get(b, "eqn");
-    if (eqn >= kEqs || !rings[eqn].valid || static_cast<uint16_t>(rings[eqn].prod - rings[eqn].cons) >= (1u << rings[eqn].log_size)) {
+    if (eqn >= kEqs || !rings[eqn].valid ||
+        static_cast<uint16_t>(rings[eqn].prod - rings[eqn].cons) >= (1u << rings[eqn].log_size)) {
       ++want_lost;
       return;
     }
     Ring& r = rings[eqn];
     const unsigned size = 1u << r.log_size;
-    want.push_back({r.base + 16 * (r.prod % size),
-                    {kEvent.get(b, "etype") | kEvent.get(b, "code") << 8 | kEvent.get(b, "number") << 32, (r.prod / size) % 2 == 0}});
+    want.push_back(
+        {r.base + 16 * (r.prod % size),
+         {kEvent.get(b, "etype") | kEvent.get(b, "code") << 8 | kEvent.get(b, "number") << 32,
+          (r.prod / size) % 2 == 0}});
     want_vector.push_back(r.vector);
     ++r.prod;
   }
@@ -204,7 +226,8 @@ void run_random(Stall stall, unsigned steps) {
   w.create(1, 2, 4);
   auto random = rng("schedule");
   for (unsigned i = 0; i < steps; ++i) {
-    w.bench.wait("room", [&] { return w.ev0.pending() + w.ev1.pending() + w.ev2.pending() < 6; }, 10000);
+    w.bench.wait(
+        "room", [&] { return w.ev0.pending() + w.ev1.pending() + w.ev2.pending() < 6; }, 10000);
     StreamSource<Bits>* in[] = {&w.ev0, &w.ev1, &w.ev2};
     in[random.below(3)]->push(w.event(random.chance(0.05) ? random.below(9) : random.below(2)));
     if (random.chance(0.1)) {

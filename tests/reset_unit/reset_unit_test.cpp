@@ -14,7 +14,8 @@ struct World {
     top.dma_idle_i = 1;
     top.tx_quiet_i = 1;
     bench.reset();
-    bench.wait("running", [this] { return top.running_o != 0; }, 50);
+    bench.wait(
+        "running", [this] { return top.running_o != 0; }, 50);
   }
   void request() {
     top.request_i = 1;
@@ -70,7 +71,8 @@ TEST_CASE("a request drains the bus, waits for a pause of the transmitter, and o
       w.bench.tick(2);
     }
     w.top.tx_quiet_i = 1;
-    w.bench.wait("reset", [&] { return w.top.core_rst_o != 0; }, 10);
+    w.bench.wait(
+        "reset", [&] { return w.top.core_rst_o != 0; }, 10);
     unsigned held = 0;
     while (w.top.core_rst_o != 0 && held < 50) {
       CHECK(w.top.mac_rst_o == 1);
@@ -91,9 +93,11 @@ TEST_CASE("a bus that never becomes idle and a transmitter that never pauses are
   w.request();
   w.bench.tick(290);
   CHECK(w.top.core_rst_o == 0);
-  w.bench.wait("reset", [&] { return w.top.core_rst_o != 0; }, 300 - 290 + 100 + 10);
+  w.bench.wait(
+      "reset", [&] { return w.top.core_rst_o != 0; }, 300 - 290 + 100 + 10);
   w.top.dma_idle_i = 1;
-  w.bench.wait("running", [&] { return w.top.running_o != 0; }, 20);
+  w.bench.wait(
+      "running", [&] { return w.top.running_o != 0; }, 20);
 }
 
 TEST_CASE("every later request gets its full reset, requests while one runs are merged into it") {

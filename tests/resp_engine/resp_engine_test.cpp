@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// resp_engine: however it coalesces, what it sends must tell the requester the same as one answer per request would
-// (AckEffect of harness/roce), in PSN order, and within the time that is configured.
+// resp_engine: however it coalesces, what it sends must tell the requester the same as one answer
+// per request would (AckEffect of harness/roce), in PSN order, and within the time that is
+// configured.
 #include <Vresp_engine.h>
 
 #include <deque>
@@ -28,20 +29,26 @@ class World {
  public:
   explicit World(Stall stall = {}, unsigned high = 1)
       : top(bench.top()),
-        re(bench, "re", {top.re_lk_valid, top.re_lk_ready, top.re_ctx_valid}, [this] { return conn[top.re_lk_qpn]; },
-           [this](const Bits& b) { write_pin(top.re_ctx, b); }),
+        re(
+            bench, "re", {top.re_lk_valid, top.re_lk_ready, top.re_ctx_valid},
+            [this] { return conn[top.re_lk_qpn]; },
+            [this](const Bits& b) { write_pin(top.re_ctx, b); }),
         ackq(bench, "ackq", top.ackq_valid, top.ackq_ready, top.ackq, stall),
         orders(bench, "qpi", top.qpi_valid, top.qpi_ready, top.qpi),
-        rsp(bench, "rsp", top.rsp_valid, top.rsp_ready, [this] { return read_pin(top.rsp); }, stall) {
+        rsp(
+            bench, "rsp", top.rsp_valid, top.rsp_ready, [this] { return read_pin(top.rsp); },
+            stall) {
     re.set_stall(stall);
     re.set_latency(1, high);
     for (unsigned i = 0; i < kQps; ++i) {
-      conn[i] = kConn.pack({{"exists", 1}, {"path", 500 + i}, {"pkey", 0x8000 + i}, {"dest_qpn", 0x700 + i}});
+      conn[i] = kConn.pack(
+          {{"exists", 1}, {"path", 500 + i}, {"pkey", 0x8000 + i}, {"dest_qpn", 0x700 + i}});
       psn[i] = (0xFFFFF0 + i) & kMask;
     }
     bench.on_sample([this] {
       counts[0] += top.cnt_tx_acks_o;
-      counts[1] += top.cnt_tx_nak_seq_o + top.cnt_tx_nak_inv_o + top.cnt_tx_nak_access_o + top.cnt_tx_nak_op_o + top.cnt_tx_rnr_nak_o;
+      counts[1] += top.cnt_tx_nak_seq_o + top.cnt_tx_nak_inv_o + top.cnt_tx_nak_access_o +
+                   top.cnt_tx_nak_op_o + top.cnt_tx_rnr_nak_o;
     });
     rsp.on_item([this](const Bits& b) {
       const uint64_t q = kTxPkt.get(b, "qpn");
@@ -52,16 +59,23 @@ class World {
       CHECK(kTxPkt.get(b, "pkey") == 0x8000 + q);
       CHECK(kTxPkt.get(b, "dest_qpn") == 0x700 + q);
       for (const char* f : {"payload_len", "ack_req", "se"}) CHECK(kTxPkt.get(b, f) == 0);
-      const Sent s{q, kTxPkt.get(b, "psn"), kTxPkt.get(b, "msn"), kTxPkt.get(b, "syndrome"), bench.cycle()};
+      const Sent s{q, kTxPkt.get(b, "psn"), kTxPkt.get(b, "msn"), kTxPkt.get(b, "syndrome"),
+                   bench.cycle()};
       sent.push_back(s);
-      got[q].add(0x11, static_cast<uint32_t>(s.psn), static_cast<uint8_t>(s.syndrome), static_cast<uint32_t>(s.msn));
+      got[q].add(0x11, static_cast<uint32_t>(s.psn), static_cast<uint8_t>(s.syndrome),
+                 static_cast<uint32_t>(s.msn));
     });
     top.cfg_count_i = 16;
     top.cfg_cycles_i = 64;
     bench.reset();
   }
   void ask(unsigned q, uint32_t p, uint8_t syndrome, bool urgent) {
-    ackq.push(kAckReq.pack({{"qpn", q}, {"psn", p & kMask}, {"msn", msn[q]}, {"syndrome", syndrome}, {"ack_req", 1}, {"urgent", urgent}}));
+    ackq.push(kAckReq.pack({{"qpn", q},
+                            {"psn", p & kMask},
+                            {"msn", msn[q]},
+                            {"syndrome", syndrome},
+                            {"ack_req", 1},
+                            {"urgent", urgent}}));
     want[q].add(0x11, p & kMask, syndrome, msn[q]);
     const AckEffect::Nak nak{p & kMask, syndrome};
     const bool again = !naks[q].empty() && naks[q].back() == std::pair(nak, false);
@@ -78,18 +92,22 @@ class World {
     ask(q, psn[q] - 1, 0x1F, false);
   }
   void settle() {
-    bench.wait("requests", [this] { return ackq.pending() == 0; }, 100000);
+    bench.wait(
+        "requests", [this] { return ackq.pending() == 0; }, 100000);
     bench.tick(top.cfg_cycles_i + 200);
     for (unsigned i = 0; i < kQps; ++i) {
       INFO("QP " << i);
       CHECK(got[i].acked_through == want[i].acked_through);
       CHECK(got[i].msn == want[i].msn);
-      // Every NAK in its order; one that a newer NAK or an ACK of its own PSN followed may be left out.
+      // Every NAK in its order; one that a newer NAK or an ACK of its own PSN followed may be left
+      // out.
       size_t n = 0;
       for (const auto& [nak, over] : naks[i]) {
         const bool here = n < got[i].naks.size() && got[i].naks[n] == nak;
-        if (here) ++n;
-        else CHECK(over);
+        if (here)
+          ++n;
+        else
+          CHECK(over);
       }
       CHECK(n == got[i].naks.size());
     }
@@ -119,7 +137,8 @@ TEST_CASE("random answers of many QPs, coalesced, tell the requester the same as
     auto random = rng("schedule");
     std::array<bool, kQps> nak{};
     for (int i = 0; i < 6000; ++i) {
-      w.bench.wait("room", [&] { return w.ackq.pending() < 4; }, 10000);
+      w.bench.wait(
+          "room", [&] { return w.ackq.pending() < 4; }, 10000);
       if (i % 500 == 0) {
         w.settle();
         static const uint8_t kCounts[] = {0, 1, 2, 16, 255};
@@ -137,9 +156,11 @@ TEST_CASE("random answers of many QPs, coalesced, tell the requester the same as
         }
       }
       const auto pick = random.below(20);
-      if (pick == 0) w.ask(q, w.psn[q] - 1, 0x1F, true);  // a duplicate
+      if (pick == 0)
+        w.ask(q, w.psn[q] - 1, 0x1F, true);  // a duplicate
       else if (pick == 1) {
-        static const uint8_t kSyndromes[] = {0x60, 0x60, 0x2C, 0x21, 0x60, 0x3F};  // a fatal one ends a QP
+        static const uint8_t kSyndromes[] = {0x60, 0x60, 0x2C,
+                                             0x21, 0x60, 0x3F};  // a fatal one ends a QP
         w.ask(q, w.psn[q], kSyndromes[random.below(6)], true);
         nak[q] = true;
       } else {
@@ -158,7 +179,8 @@ TEST_CASE("a lone message is acknowledged at once, also after a long silence") {
     w.bench.tick(silence);
     w.next(2);
     const size_t before = w.sent.size();
-    w.bench.wait("ACK", [&] { return w.sent.size() > before; }, 20);
+    w.bench.wait(
+        "ACK", [&] { return w.sent.size() > before; }, 20);
     CHECK(w.rsp.cycles().back() - w.ackq.cycles().back() == 4);
   }
 }
@@ -205,7 +227,8 @@ TEST_CASE("an answer leaves every 3 cycles") {
   CHECK(c[kQps - 1] - c[2] == 3 * (kQps - 3));
 }
 
-TEST_CASE("a NAK is not hidden by an ACK of what came before it, and an ACK behind it replaces it") {
+TEST_CASE(
+    "a NAK is not hidden by an ACK of what came before it, and an ACK behind it replaces it") {
   World w;
   w.rsp.set_stall(Stall::always());
   w.ask(7, w.psn[7] - 1, 0x1F, true);  // holds the sender
@@ -255,7 +278,8 @@ TEST_CASE("answers of a QP that was destroyed are dropped, orders never wait lon
   for (int i = 0; i < 200; ++i) w.next(static_cast<unsigned>(i % 6));
   w.bench.tick(50);
   w.orders.push(order(kOrderKick, 1));
-  w.bench.wait("order", [&] { return w.orders.pending() == 0; }, 6);
+  w.bench.wait(
+      "order", [&] { return w.orders.pending() == 0; }, 6);
   w.settle();
   for (const Sent& s : w.sent) CHECK(s.qpn != 6);
 }

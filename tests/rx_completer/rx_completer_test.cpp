@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// rx_completer against a model of the rules of the fact sheet (section 3): which messages an ACK or NAK completes, with
-// which status, in which order; what a failed QP flushes; what is ignored. The messages stand in plain lists.
+// rx_completer against a model of the rules of the fact sheet (section 3): which messages an ACK or
+// NAK completes, with which status, in which order; what a failed QP flushes; what is ignored. The
+// messages stand in plain lists.
 #include <Vrx_completer.h>
 
 #include <array>
@@ -28,8 +29,8 @@ struct Cqe {
   bool operator==(const Cqe&) const = default;
 };
 std::ostream& operator<<(std::ostream& out, const Cqe& c) {
-  return out << "index " << c.index << std::hex << " op " << c.opcode << " status " << c.status << " syndrome " << c.syndrome
-             << std::dec << " bytes " << c.bytes;
+  return out << "index " << c.index << std::hex << " op " << c.opcode << " status " << c.status
+             << " syndrome " << c.syndrome << std::dec << " bytes " << c.bytes;
 }
 
 struct Msg {
@@ -46,10 +47,10 @@ struct Qp {
   uint64_t qpn = 0;
   Bits conn, path;
   bool ipv6 = false;
-  uint32_t next = 0;            // next PSN to send
+  uint32_t next = 0;  // next PSN to send
   uint16_t index = 0;
-  std::deque<Msg> pool;         // as the block sees it
-  std::deque<Msg> model;        // as the rules see it
+  std::deque<Msg> pool;   // as the block sees it
+  std::deque<Msg> model;  // as the rules see it
   uint32_t una = 0;
   bool failed = false;
   std::vector<Cqe> got, want;
@@ -68,45 +69,63 @@ class World {
  public:
   explicit World(const Config& config = {})
       : top(bench.top()),
-        cp(bench, "cp", {top.cp_lk_valid, top.cp_lk_ready, top.cp_ctx_valid},
-           [this] { return qps.count(top.cp_lk_qpn) ? qps[top.cp_lk_qpn].conn : Bits(kConn.width()); },
-           [this](const Bits& b) { write_pin(top.cp_ctx, b); }),
-        cps(bench, "cps", {top.cps_lk_valid, top.cps_lk_ready, top.cps_ctx_valid},
+        cp(
+            bench, "cp", {top.cp_lk_valid, top.cp_lk_ready, top.cp_ctx_valid},
             [this] {
-              return kSend.pack({{"next_psn", qps.count(top.cps_lk_qpn) ? qps[top.cps_lk_qpn].next : 0}});
+              return qps.count(top.cp_lk_qpn) ? qps[top.cp_lk_qpn].conn : Bits(kConn.width());
+            },
+            [this](const Bits& b) { write_pin(top.cp_ctx, b); }),
+        cps(
+            bench, "cps", {top.cps_lk_valid, top.cps_lk_ready, top.cps_ctx_valid},
+            [this] {
+              return kSend.pack(
+                  {{"next_psn", qps.count(top.cps_lk_qpn) ? qps[top.cps_lk_qpn].next : 0}});
             },
             [this](const Bits& b) { write_pin(top.cps_ctx, b); }),
-        ack(bench, "ack", {top.ack_lk_valid, top.ack_lk_ready, top.ack_ctx_valid},
-            [this] { return half.count(top.ack_lk_qpn) ? half[top.ack_lk_qpn] : Bits(kAckHalf.width()); },
+        ack(
+            bench, "ack", {top.ack_lk_valid, top.ack_lk_ready, top.ack_ctx_valid},
+            [this] {
+              return half.count(top.ack_lk_qpn) ? half[top.ack_lk_qpn] : Bits(kAckHalf.width());
+            },
             [this](const Bits& b) { write_pin(top.ack_ctx, b); }),
-        path(bench, "cpp", {top.cpp_lk_valid, top.cpp_lk_ready, top.cpp_valid},
-             [this] {
-               const uint64_t index = top.cpp_lk_index - 300u;
-               return qps.count(index) ? qps[index].path : Bits(kPath.width());
-             },
-             [this](const Bits& b) { write_pin(top.cpp, b); }),
-        head(bench, "hd", {top.hd_lk_valid, top.hd_lk_ready, top.hd_valid},
-             [this] {
-               // Empty: the top bit says so.
-               if (!qps.count(top.hd_lk_qpn) || qps[top.hd_lk_qpn].pool.empty()) return Bits(kMsg.width());
-               return message(qps[top.hd_lk_qpn].pool.front());
-             },
-             [this](const Bits& b) {
-               top.hd_empty = kMsg.get(b, "next_index") == 0;
-               write_pin(top.hd, b);
-             }),
-        resp(bench, "resp", top.resp_valid, top.resp_ready, [this](const Bits& b) { write_pin(top.resp, b); }, config.stall),
-        terr(bench, "terr", top.terr_valid, top.terr_ready,
-             [this](const std::array<uint64_t, 3>& t) {
-               top.terr_qpn = static_cast<uint32_t>(t[0]);
-               top.terr_index = static_cast<uint16_t>(t[1]);
-               top.terr_status = static_cast<uint8_t>(t[2]);
-             },
-             config.stall),
+        path(
+            bench, "cpp", {top.cpp_lk_valid, top.cpp_lk_ready, top.cpp_valid},
+            [this] {
+              const uint64_t index = top.cpp_lk_index - 300u;
+              return qps.count(index) ? qps[index].path : Bits(kPath.width());
+            },
+            [this](const Bits& b) { write_pin(top.cpp, b); }),
+        head(
+            bench, "hd", {top.hd_lk_valid, top.hd_lk_ready, top.hd_valid},
+            [this] {
+              // Empty: the top bit says so.
+              if (!qps.count(top.hd_lk_qpn) || qps[top.hd_lk_qpn].pool.empty())
+                return Bits(kMsg.width());
+              return message(qps[top.hd_lk_qpn].pool.front());
+            },
+            [this](const Bits& b) {
+              top.hd_empty = kMsg.get(b, "next_index") == 0;
+              write_pin(top.hd, b);
+            }),
+        resp(
+            bench, "resp", top.resp_valid, top.resp_ready,
+            [this](const Bits& b) { write_pin(top.resp, b); }, config.stall),
+        terr(
+            bench, "terr", top.terr_valid, top.terr_ready,
+            [this](const std::array<uint64_t, 3>& t) {
+              top.terr_qpn = static_cast<uint32_t>(t[0]);
+              top.terr_index = static_cast<uint16_t>(t[1]);
+              top.terr_status = static_cast<uint8_t>(t[2]);
+            },
+            config.stall),
         nudge(bench, "nudge", top.nudge_valid, top.nudge_ready, top.nudge_qpn, config.stall),
         orders(bench, "qpi", top.qpi_valid, top.qpi_ready, top.qpi),
-        cqes(bench, "cqe", top.cqe_valid, top.cqe_ready, [this] { return read_pin(top.cqe); }, config.stall),
-        fails(bench, "fail", top.fail_valid, top.fail_ready, [this] { return read_pin(top.fail); }, config.stall) {
+        cqes(
+            bench, "cqe", top.cqe_valid, top.cqe_ready, [this] { return read_pin(top.cqe); },
+            config.stall),
+        fails(
+            bench, "fail", top.fail_valid, top.fail_ready, [this] { return read_pin(top.fail); },
+            config.stall) {
     for (LookupServer* s : {&cp, &cps, &ack, &path, &head}) {
       s->set_stall(config.stall);
       s->set_latency(config.low, config.high);
@@ -117,8 +136,9 @@ class World {
     cqes.on_item([this](const Bits& b) {
       Qp& q = qps.at(kCqeReq.get(b, "qpn"));
       CHECK(kCqeReq.get(b, "cqn") == q.qpn + 60);
-      q.got.push_back({kCqeReq.get(b, "wqe_index"), kCqeReq.get(b, "opcode"), kCqeReq.get(b, "status"),
-                       kCqeReq.get(b, "byte_count"), kCqeReq.get(b, "syndrome")});
+      q.got.push_back({kCqeReq.get(b, "wqe_index"), kCqeReq.get(b, "opcode"),
+                       kCqeReq.get(b, "status"), kCqeReq.get(b, "byte_count"),
+                       kCqeReq.get(b, "syndrome")});
     });
     fails.on_item([this](const Bits& b) {
       got_fails.emplace_back(kFail.get(b, "qpn"), kFail.get(b, "cause"));
@@ -139,7 +159,11 @@ class World {
     q.path = kPath.pack({{"valid", 1}, {"ipv6", ipv6}});
     kPath.set_bits(q.path, "sip", address(qpn, 0));
     kPath.set_bits(q.path, "dip", address(qpn, 1));
-    q.conn = kConn.pack({{"exists", 1}, {"state", kRts}, {"pkey", 0x8001}, {"path", qpn + 300}, {"send_cqn", qpn + 60}});
+    q.conn = kConn.pack({{"exists", 1},
+                         {"state", kRts},
+                         {"pkey", 0x8001},
+                         {"path", qpn + 300},
+                         {"send_cqn", qpn + 60}});
     start(q, psn);
     half[qpn] = kAckHalf.pack({{"una_psn", psn}});
     return q;
@@ -178,8 +202,13 @@ class World {
     return q.model.back();
   }
   Bits response(const Qp& q, uint32_t psn, uint8_t syndrome) {
-    Bits b = kMeta.pack({{"opcode", 0x11}, {"pkey", 0x8001}, {"dest_qpn", q.qpn}, {"psn", psn & kMask}, {"syndrome", syndrome},
-                         {"ipv6", q.ipv6}, {"msn", random.bits(24)}});
+    Bits b = kMeta.pack({{"opcode", 0x11},
+                         {"pkey", 0x8001},
+                         {"dest_qpn", q.qpn},
+                         {"psn", psn & kMask},
+                         {"syndrome", syndrome},
+                         {"ipv6", q.ipv6},
+                         {"msn", random.bits(24)}});
     kMeta.set_bits(b, "sip", address(q.qpn, 1));
     kMeta.set_bits(b, "dip", address(q.qpn, 0));
     return b;
@@ -188,23 +217,28 @@ class World {
     in_flight.push_back(b);
     resp.push(b);
   }
-  void local_error(const Qp& q, uint64_t index, uint64_t status) { terr.push({q.qpn, index, status}); }
+  void local_error(const Qp& q, uint64_t index, uint64_t status) {
+    terr.push({q.qpn, index, status});
+  }
 
   void settle() {
-    bench.wait("the block to be idle",
-               [this] {
-                 if (resp.pending() + terr.pending() + nudge.pending() + orders.pending() != 0) return false;
-                 for (auto& [qpn, q] : qps) {
-                   if (auto_recover && q.phase != Qp::kRun) return false;
-                 }
-                 return true;
-               },
-               300000);
+    bench.wait(
+        "the block to be idle",
+        [this] {
+          if (resp.pending() + terr.pending() + nudge.pending() + orders.pending() != 0)
+            return false;
+          for (auto& [qpn, q] : qps) {
+            if (auto_recover && q.phase != Qp::kRun) return false;
+          }
+          return true;
+        },
+        300000);
     bench.tick(80);
     CHECK(got_fails == want_fails);
     for (auto& [qpn, q] : qps) {
       INFO("QP " << qpn);
-      // Between its place at the head and its nudge, a local message may still be flushed by an order.
+      // Between its place at the head and its nudge, a local message may still be flushed by an
+      // order.
       std::vector<Cqe> want;
       for (size_t i = 0; i < q.want.size(); ++i) {
         Cqe e = q.want[i];
@@ -247,8 +281,14 @@ class World {
  private:
   static Bits message(const Msg& m) {
     // next_index is not used by the block; here it marks a list that is not empty.
-    return kMsg.pack({{"kind", m.kind}, {"signaled", m.signaled}, {"wqe_index", m.index}, {"next_index", 1}, {"first_psn", m.first},
-                      {"last_psn", m.last}, {"bytes", m.bytes}, {"status", m.status}});
+    return kMsg.pack({{"kind", m.kind},
+                      {"signaled", m.signaled},
+                      {"wqe_index", m.index},
+                      {"next_index", 1},
+                      {"first_psn", m.first},
+                      {"last_psn", m.last},
+                      {"bytes", m.bytes},
+                      {"status", m.status}});
   }
   void sample() {
     counts["ack"] += top.cnt_rx_ack_o;
@@ -264,7 +304,8 @@ class World {
       ++q.pops;
     }
     if (top.nudge_valid && top.nudge_ready) on_nudge(qps.at(top.nudge_qpn));
-    if (top.terr_valid && top.terr_ready) on_local_error(qps.at(top.terr_qpn), top.terr_index, top.terr_status);
+    if (top.terr_valid && top.terr_ready)
+      on_local_error(qps.at(top.terr_qpn), top.terr_index, top.terr_status);
     if (top.qpi_valid && top.qpi_ready) {
       const Bits o = read_pin(top.qpi);
       on_order_done(qps.at(kOrder.get(o, "qpn")), kOrder.get(o, "op"));
@@ -275,7 +316,8 @@ class World {
     }
   }
 
-  // ------------------------------------------------------------------------------------------------- the rules
+  // -------------------------------------------------------------------------------------------------
+  // the rules
   void complete(Qp& q, const Msg& m, uint64_t status, uint64_t syndrome = 0) {
     const bool ok = status == kSuccess;
     ++q.completed;
@@ -305,14 +347,17 @@ class World {
   }
   void cover(Qp& q, uint32_t psn) {
     locals(q);
-    while (!q.failed && !q.model.empty() && q.model.front().kind == kMsgWrite && diff(psn, q.model.front().last) >= 0) {
+    while (!q.failed && !q.model.empty() && q.model.front().kind == kMsgWrite &&
+           diff(psn, q.model.front().last) >= 0) {
       const Msg m = q.model.front();
       q.model.pop_front();
       complete(q, m, kSuccess);
       locals(q);
     }
-    if (!q.failed) q.una = (psn + 1) & kMask;
-    else q.una = (psn + 1) & kMask;
+    if (!q.failed)
+      q.una = (psn + 1) & kMask;
+    else
+      q.una = (psn + 1) & kMask;
   }
   void on_packet(const Bits& b) {
     auto it = qps.find(kMeta.get(b, "dest_qpn"));
@@ -326,8 +371,8 @@ class World {
       ++want_counts["unknown"];
       return;
     }
-    if (!(kMeta.get_bits(b, "sip") == address(q.qpn, 1)) || !(kMeta.get_bits(b, "dip") == address(q.qpn, 0)) ||
-        (kMeta.get(b, "ipv6") != 0) != q.ipv6) {
+    if (!(kMeta.get_bits(b, "sip") == address(q.qpn, 1)) ||
+        !(kMeta.get_bits(b, "dip") == address(q.qpn, 0)) || (kMeta.get(b, "ipv6") != 0) != q.ipv6) {
       ++want_counts["addr"];
       return;
     }
@@ -352,7 +397,11 @@ class World {
     ++want_counts["nak"];
     cover(q, (psn - 1) & kMask);
     if (q.failed) return;
-    const uint64_t status = type == 1 ? kRnrExc : code == 0 ? kRetryExc : code == 1 ? kRemInvReq : code == 2 ? kRemAccess : kRemOp;
+    const uint64_t status = type == 1   ? kRnrExc
+                            : code == 0 ? kRetryExc
+                            : code == 1 ? kRemInvReq
+                            : code == 2 ? kRemAccess
+                                        : kRemOp;
     const Msg m = q.model.front();
     q.model.pop_front();
     complete(q, m, status, syndrome);
@@ -377,15 +426,20 @@ class World {
     const auto state = kConn.get(q.conn, "state");
     if ((state != kRts && state != kSqd) || q.failed) {
       // The QP fails or has failed for another reason; what is there is flushed with it.
-      if (q.failed) flush(q);
-      else locals(q);
+      if (q.failed)
+        flush(q);
+      else
+        locals(q);
       return;
     }
     q.failed = true;
     while (!q.model.empty()) {
       const Msg m = q.model.front();
       q.model.pop_front();
-      complete(q, m, m.kind == kMsgFailed ? m.status : m.index == index ? status : uint64_t{kFlushErr});
+      complete(q, m,
+               m.kind == kMsgFailed ? m.status
+               : m.index == index   ? status
+                                    : uint64_t{kFlushErr});
     }
     want_fails.emplace_back(q.qpn, status);
   }
@@ -416,7 +470,8 @@ class World {
           return;
         }
         kConn.set(q.conn, "state", kReset);
-        start(q, random.chance(0.4) ? 0xFFFFF0 + static_cast<uint32_t>(random.below(16)) : static_cast<uint32_t>(random.bits(24)));
+        start(q, random.chance(0.4) ? 0xFFFFF0 + static_cast<uint32_t>(random.below(16))
+                                    : static_cast<uint32_t>(random.bits(24)));
         q.phase = Qp::kIdle;
         orders.push(order(kClear, qpn));
       }
@@ -431,13 +486,15 @@ class World {
 void run_random(World& w, unsigned steps) {
   auto random = rng("schedule");
   for (unsigned i = 0; i < steps; ++i) {
-    w.bench.wait("room", [&] { return w.resp.pending() < 5 && w.nudge.pending() < 5; }, 100000);
+    w.bench.wait(
+        "room", [&] { return w.resp.pending() < 5 && w.nudge.pending() < 5; }, 100000);
     Qp& q = w.qps.at(random.below(w.qps.size()));
     if (q.phase == Qp::kRun || (q.phase != Qp::kIdle && random.chance(0.2))) {
       const bool alive = q.phase == Qp::kRun && !q.failed;
       const unsigned pick = static_cast<unsigned>(random.below(20));
       // sq_engine sends nothing more once it was told of ERR.
-      if (pick < 12 && q.pool.size() < 12 && q.phase != Qp::kError) w.push(q, kMsgWrite, static_cast<unsigned>(random.between(1, 5)), random.chance(0.7));
+      if (pick < 12 && q.pool.size() < 12 && q.phase != Qp::kError)
+        w.push(q, kMsgWrite, static_cast<unsigned>(random.between(1, 5)), random.chance(0.7));
       if (pick == 12) w.push(q, kMsgLocal, 0, random.chance(0.7));
       if (pick == 13 && alive && random.chance(0.2)) {
         // sq_engine reports its own failures; cmd_unit then acts as for any other.
@@ -479,7 +536,8 @@ void run_random(World& w, unsigned steps) {
 
 }  // namespace
 
-TEST_CASE("rx_completer agrees with the rules on random messages, responses, local errors and orders") {
+TEST_CASE(
+    "rx_completer agrees with the rules on random messages, responses, local errors and orders") {
   World w;
   for (unsigned i = 0; i < 5; ++i) w.add_qp(i, i == 0 ? 0xFFFFF8 : i * 100, i == 2);
   run_random(w, 5000);
@@ -518,9 +576,14 @@ TEST_CASE("an ACK of one message takes 4 cycles, each further message 3 more") {
   }
 }
 
-TEST_CASE("a NAK completes what came before it, fails its message with its status and flushes the rest") {
-  struct Case { uint8_t syndrome; uint64_t status; };
-  for (const Case c : {Case{0x60, kRetryExc}, Case{0x61, kRemInvReq}, Case{0x62, kRemAccess}, Case{0x63, kRemOp}, Case{0x2C, kRnrExc}}) {
+TEST_CASE(
+    "a NAK completes what came before it, fails its message with its status and flushes the rest") {
+  struct Case {
+    uint8_t syndrome;
+    uint64_t status;
+  };
+  for (const Case c : {Case{0x60, kRetryExc}, Case{0x61, kRemInvReq}, Case{0x62, kRemAccess},
+                       Case{0x63, kRemOp}, Case{0x2C, kRnrExc}}) {
     World w;
     Qp& q = w.add_qp(1, 0xFFFFFE);
     w.auto_recover = false;
@@ -588,7 +651,8 @@ TEST_CASE("a flood of nudges does not hold up ACKs") {
     w.push(q, kMsgWrite, 1);
     w.send(w.response(q, q.next - 1, 0x1F));
   }
-  w.bench.wait("ACKs", [&] { return w.resp.pending() == 0; }, 40 * 10);
+  w.bench.wait(
+      "ACKs", [&] { return w.resp.pending() == 0; }, 40 * 10);
   CHECK(w.nudge.pending() > 200);
   w.settle();
 }

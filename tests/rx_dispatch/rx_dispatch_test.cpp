@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// rx_dispatch: who gets a packet, by its opcode (fact sheet, section 1), and what rx_placer is told.
+// rx_dispatch: who gets a packet, by its opcode (fact sheet, section 1), and what rx_placer is
+// told.
 #include <Vrx_dispatch.h>
 
 #include "tests/rx_responder/receive_types.hpp"
@@ -17,9 +18,15 @@ struct World {
   explicit World(Stall stall = {})
       : top(bench.top()),
         rxm(bench, "rxm", top.rxm_valid, top.rxm_ready, top.rxm, stall),
-        req(bench, "req", top.req_valid, top.req_ready, [this] { return read_pin(top.req); }, stall),
-        resp(bench, "resp", top.resp_valid, top.resp_ready, [this] { return read_pin(top.resp); }, stall),
-        ord(bench, "ord", top.ord_valid, top.ord_ready, [this] { return uint64_t{top.ord}; }, stall) {
+        req(
+            bench, "req", top.req_valid, top.req_ready, [this] { return read_pin(top.req); },
+            stall),
+        resp(
+            bench, "resp", top.resp_valid, top.resp_ready, [this] { return read_pin(top.resp); },
+            stall),
+        ord(
+            bench, "ord", top.ord_valid, top.ord_ready, [this] { return uint64_t{top.ord}; },
+            stall) {
     bench.on_sample([this] { cnps += top.cnt_rx_cnp_o; });
     bench.reset();
   }
@@ -33,11 +40,14 @@ struct World {
     if (response) want_resp.push_back(b);
     want_cnps += cnp;
     // Requests are the responder's to decide; payload of others is discarded.
-    if (!cnp && !response) want_ord.push_back(len);
-    else if (len != 0) want_ord.push_back(2u << 13 | len);
+    if (!cnp && !response)
+      want_ord.push_back(len);
+    else if (len != 0)
+      want_ord.push_back(2u << 13 | len);
   }
   void settle() {
-    bench.wait("idle", [this] { return rxm.pending() == 0; }, 100000);
+    bench.wait(
+        "idle", [this] { return rxm.pending() == 0; }, 100000);
     bench.tick(60);
     CHECK(difference(req.items(), want_req) == "");
     CHECK(difference(resp.items(), want_resp) == "");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// rx_placer: every payload goes to its decision's address or nowhere, in packet order, and a completion is offered only
-// when the last beat before it was taken.
+// rx_placer: every payload goes to its decision's address or nowhere, in packet order, and a
+// completion is offered only when the write request before it was taken.
 #include <Vrx_placer.h>
 #include <Vrx_placer_1024.h>
 
@@ -32,28 +32,39 @@ class World {
   explicit World(Stall stall = {})
       : top(bench.top()),
         ord(bench, "ord", top.ord_valid, top.ord_ready, top.ord, stall),
-        place(bench, "place", top.place_valid, top.place_ready,
-              [this](const Decision& d) {
-                write_pin(top.place, d.place);
-                write_pin(top.place_cqe, d.cqe);
-              },
-              stall),
-        rxd(bench, "rxd", top.rxd_valid, top.rxd_ready,
+        place(
+            bench, "place", top.place_valid, top.place_ready,
+            [this](const Decision& d) {
+              write_pin(top.place, d.place);
+              write_pin(top.place_cqe, d.cqe);
+            },
+            stall),
+        rxd(
+            bench, "rxd", top.rxd_valid, top.rxd_ready,
             [this](const Beat& b) {
               write_pin(top.rxd_data, b.data);
               top.rxd_cnt = static_cast<uint8_t>(b.cnt);
               top.rxd_last = b.last;
             },
             stall),
-        wrreq(bench, "wrreq", top.wrreq_valid, top.wrreq_ready, [this] { return read_pin(top.wrreq); }, stall),
-        wrdat(bench, "wrdat", top.wrdat_valid, top.wrdat_ready,
-              [this] { return Beat{read_pin(top.wrdat_data), top.wrdat_cnt, top.wrdat_last != 0}; }, stall),
-        cqe(bench, "cqe", top.cqe_valid, top.cqe_ready, [this] { return read_pin(top.cqe); }, stall) {
+        wrreq(
+            bench, "wrreq", top.wrreq_valid, top.wrreq_ready,
+            [this] { return read_pin(top.wrreq); }, stall),
+        wrdat(
+            bench, "wrdat", top.wrdat_valid, top.wrdat_ready,
+            [this] {
+              return Beat{read_pin(top.wrdat_data), top.wrdat_cnt, top.wrdat_last != 0};
+            },
+            stall),
+        cqe(
+            bench, "cqe", top.cqe_valid, top.cqe_ready, [this] { return read_pin(top.cqe); },
+            stall) {
     bench.on_sample([this] {
-      // Never before its data: beats that must have gone by the next completion.
+      // Never before its data's request: those that must have gone by the next completion.
       if (top.cqe_valid == 0) return;
       const size_t n = cqe.size() - (top.cqe_ready != 0 ? 1 : 0);  // the sink has counted it
-      if (n < want_cqes.size() && wrdat.size() < want_cqes[n].second) FAIL_CHECK("completion " << n << " before its data");
+      if (n < want_cqes.size() && wrreq.size() < want_cqes[n].second)
+        FAIL_CHECK("completion " << n << " before its write request");
     });
     bench.reset();
   }
@@ -63,27 +74,35 @@ class World {
     const uint64_t addr = random.bits(48), qpn = random.bits(24), psn = random.bits(24);
     if (kind != 3) ord.push(kOrd.pack({{"src", kind == 2 ? 2 : 0}, {"len", len}}));
     if (kind != 2) {
-      place.push({kPlace.pack({{"write", kind == 0 && len > 0}, {"len", kind == 3 ? 0 : len}, {"addr", addr}, {"target", random.bits(2)},
-                               {"qpn", qpn}, {"psn", psn}, {"has_cqe", with_cqe || kind == 3}, {"alone", kind == 3}}),
+      place.push({kPlace.pack({{"write", kind == 0 && len > 0},
+                               {"len", kind == 3 ? 0 : len},
+                               {"addr", addr},
+                               {"target", random.bits(2)},
+                               {"qpn", qpn},
+                               {"psn", psn},
+                               {"has_cqe", with_cqe || kind == 3},
+                               {"alone", kind == 3}}),
                   c});
     }
     if (kind == 0 && len > 0) {
-      want_reqs.push_back(kWrReq.pack({{"addr", addr}, {"len", len}, {"relaxed", 1}, {"qpn", qpn}, {"psn", psn}}));
+      want_reqs.push_back(
+          kWrReq.pack({{"addr", addr}, {"len", len}, {"relaxed", 1}, {"qpn", qpn}, {"psn", psn}}));
     }
     for (unsigned at = 0; kind != 3 && at < len; at += W / 8) {
       Beat b{Bits::random(random, W), std::min(W / 8, len - at), at + W / 8 >= len};
       rxd.push(b);
       if (kind == 0) want_beats.push_back(b);
     }
-    if (kind == 3 || (kind != 2 && with_cqe)) want_cqes.emplace_back(c, want_beats.size());
+    if (kind == 3 || (kind != 2 && with_cqe)) want_cqes.emplace_back(c, want_reqs.size());
   }
   void settle() {
-    bench.wait("idle", [this] { return ord.pending() + place.pending() + rxd.pending() == 0; }, 200000);
+    bench.wait(
+        "idle", [this] { return ord.pending() + place.pending() + rxd.pending() == 0; }, 200000);
     bench.tick(60);
     CHECK(difference(wrreq.items(), want_reqs) == "");
     CHECK((wrdat.items() == want_beats));
     std::vector<Bits> cqes;
-    for (const auto& [c, beats] : want_cqes) cqes.push_back(c);
+    for (const auto& [c, reqs] : want_cqes) cqes.push_back(c);
     CHECK(difference(cqe.items(), cqes) == "");
   }
   Bench<Top> bench;
@@ -105,7 +124,8 @@ void run_random(Stall stall, unsigned packets) {
   World<Top, W> w(stall);
   auto random = rng("schedule");
   for (unsigned i = 0; i < packets; ++i) {
-    w.bench.wait("room", [&] { return w.ord.pending() < 8 && w.place.pending() < 8; }, 100000);
+    w.bench.wait(
+        "room", [&] { return w.ord.pending() < 8 && w.place.pending() < 8; }, 100000);
     const unsigned kind = random.chance(0.6) ? 0 : static_cast<unsigned>(random.below(4));
     unsigned len = kLengths[random.below(std::size(kLengths))];
     if (kind == 2 && len == 0) len = 1;
@@ -124,8 +144,12 @@ TEST_CASE("rx_placer writes, discards and completes in packet order under any st
 }
 
 TEST_CASE("a packet takes one cycle more than it has beats, one without payload takes one") {
-  struct Case { unsigned len, cycles; bool cqe; };
-  for (const Case c : {Case{16, 2, false}, Case{1, 2, false}, Case{64, 5, false}, Case{256, 17, false}, Case{0, 1, false}, Case{64, 5, true}}) {
+  struct Case {
+    unsigned len, cycles;
+    bool cqe;
+  };
+  for (const Case c : {Case{16, 2, false}, Case{1, 2, false}, Case{64, 5, false},
+                       Case{256, 17, false}, Case{0, 1, false}, Case{64, 5, true}}) {
     World<Vrx_placer, 128> w;
     for (int i = 0; i < 20; ++i) w.packet(0, c.len, c.cqe);
     w.settle();
@@ -133,13 +157,13 @@ TEST_CASE("a packet takes one cycle more than it has beats, one without payload 
   }
 }
 
-TEST_CASE("from decision and first beat to wrreq in the same cycle, to wrdat in the next") {
+TEST_CASE("from decision and first beat to wrreq in the same cycle, to wrdat and cqe in the next") {
   World<Vrx_placer, 128> w;
   w.packet(0, 32, true);
   w.settle();
   CHECK(w.wrreq.cycles()[0] == w.place.cycles()[0]);
   CHECK(w.wrdat.cycles()[0] == w.wrreq.cycles()[0] + 1);
-  CHECK(w.cqe.cycles()[0] == w.wrdat.cycles()[1] + 1);
+  CHECK(w.cqe.cycles()[0] == w.wrreq.cycles()[0] + 1);
 }
 
 TEST_CASE("a completion that waits holds up only the next packet with a completion") {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of the receive side share: more structs of rnic_pkg by field name, descriptors of regs/rnic.yaml by byte
-// offset, and the other side of lookup ports.
+// What the tests of the receive side share: more structs of rnic_pkg by field name, descriptors of
+// regs/rnic.yaml by byte offset, and the other side of lookup ports.
 //
 //   LookupServer ctx(bench, "rs", {top.rs_lk_valid, top.rs_lk_ready, top.rs_ctx_valid},
-//                    [&] { return conn[top.rs_lk_qpn]; }, [&](const Bits& b) { write_pin(top.rs_ctx, b); });
+//                    [&] { return conn[top.rs_lk_qpn]; }, [&](const Bits& b) {
+//                    write_pin(top.rs_ctx, b); });
 //   ctx.set_latency(1, 3); ctx.set_stall(Stall::random(0.2));
 #pragma once
 
@@ -19,13 +20,25 @@
 
 namespace rnic::test {
 
-inline const PkgStruct kMeta("rx_meta_t"), kRecv("qp_recv_t"), kAckHalf("qp_ack_t"), kPlace("rx_place_t"), kOrd("rx_ord_t"),
-    kCqeReq("cqe_req_t"), kAckReq("ack_req_t"), kPath("path_t"), kWrReq("dma_wr_req_t"), kEvent("event_t"),
-    kCq("cq_entry_t"), kEq("eq_entry_t"), kMr("mr_entry_t");
+inline const PkgStruct kMeta("rx_meta_t"), kRecv("qp_recv_t"), kAckHalf("qp_ack_t"),
+    kPlace("rx_place_t"), kOrd("rx_ord_t"), kCqeReq("cqe_req_t"), kAckReq("ack_req_t"),
+    kPath("path_t"), kWrReq("dma_wr_req_t"), kEvent("event_t"), kCq("cq_entry_t"),
+    kEq("eq_entry_t"), kMr("mr_entry_t");
 
-enum CqeOpcode : uint64_t { kCqeReqOk = 0, kCqeRecvWriteImm = 1, kCqeReqErr = 0xD, kCqeRecvErr = 0xE };
+enum CqeOpcode : uint64_t {
+  kCqeReqOk = 0,
+  kCqeRecvWriteImm = 1,
+  kCqeReqErr = 0xD,
+  kCqeRecvErr = 0xE
+};
 enum CqeStatus : uint64_t {
-  kSuccess = 0, kFlushErr = 5, kRemInvReq = 0x12, kRemAccess = 0x13, kRemOp = 0x14, kRetryExc = 0x15, kRnrExc = 0x16,
+  kSuccess = 0,
+  kFlushErr = 5,
+  kRemInvReq = 0x12,
+  kRemAccess = 0x13,
+  kRemOp = 0x14,
+  kRetryExc = 0x15,
+  kRnrExc = 0x16,
 };
 enum EventType : uint64_t { kEvCompletion = 0, kEvQpFatal = 3, kEvQpAccess = 4, kEvCqOverrun = 5 };
 
@@ -40,7 +53,12 @@ class LookupServer : public Agent {
   // `read` is called when a request is taken, before anything that the same edge writes.
   LookupServer(BenchBase& bench, const std::string& name, Pins pins, std::function<Bits()> read,
                std::function<void(const Bits&)> put)
-      : bench_(bench), pins_(pins), read_(std::move(read)), put_(std::move(put)), rng_(rng(name + ".lookup")), name_(name) {
+      : bench_(bench),
+        pins_(pins),
+        read_(std::move(read)),
+        put_(std::move(put)),
+        rng_(rng(name + ".lookup")),
+        name_(name) {
     pins_.ready = 0;
     pins_.answer_valid = 0;
     bench.attach(*this);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// rx_responder against the reference responder of harness/roce, which was written from the fact sheet (section 4): every
-// frame that the block takes goes to the reference too, and answers, completions, placement, receive state and counters
-// must agree. The order in which the block takes packets and doorbells decides, as it does in the machine.
+// rx_responder against the reference responder of harness/roce, which was written from the fact
+// sheet (section 4): every frame that the block takes goes to the reference too, and answers,
+// completions, placement, receive state and counters must agree. The order in which the block takes
+// packets and doorbells decides, as it does in the machine.
 #include <Vrx_responder.h>
 
 #include <array>
@@ -39,8 +40,8 @@ struct Ack {
   bool operator==(const Ack&) const = default;
 };
 std::ostream& operator<<(std::ostream& out, const Ack& a) {
-  return out << std::hex << "qp " << a.qpn << " psn " << a.psn << " msn " << a.msn << " syndrome " << a.syndrome
-             << (a.urgent ? " urgent" : "") << std::dec;
+  return out << std::hex << "qp " << a.qpn << " psn " << a.psn << " msn " << a.msn << " syndrome "
+             << a.syndrome << (a.urgent ? " urgent" : "") << std::dec;
 }
 
 struct Cqe {
@@ -49,8 +50,9 @@ struct Cqe {
   bool operator==(const Cqe&) const = default;
 };
 std::ostream& operator<<(std::ostream& out, const Cqe& c) {
-  return out << "index " << c.index << std::hex << " op " << c.opcode << " status " << c.status << " imm " << c.imm << std::dec
-             << " bytes " << c.bytes << " solicited " << c.solicited << " fence " << c.fence;
+  return out << "index " << c.index << std::hex << " op " << c.opcode << " status " << c.status
+             << " imm " << c.imm << std::dec << " bytes " << c.bytes << " solicited " << c.solicited
+             << " fence " << c.fence;
 }
 
 struct Place {
@@ -59,8 +61,9 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 std::ostream& operator<<(std::ostream& out, const Place& p) {
-  return out << std::hex << "qp " << p.qpn << " psn " << p.psn << " len " << p.len << " addr " << p.addr << std::dec
-             << (p.write ? " write" : " discard") << (p.has_cqe ? " cqe" : "");
+  return out << std::hex << "qp " << p.qpn << " psn " << p.psn << " len " << p.len << " addr "
+             << p.addr << std::dec << (p.write ? " write" : " discard")
+             << (p.has_cqe ? " cqe" : "");
 }
 
 struct Region {
@@ -84,9 +87,9 @@ struct Qp {
   roce::IpAddr local{}, peer{};
   std::unique_ptr<roce::ResponderModel> model;
   uint16_t prod = 0, cons = 0, posted_to_model = 0;
-  bool off_host = false;      // of the message in progress
+  bool off_host = false;  // of the message in progress
   std::deque<PlanPacket> plan;
-  size_t next = 0;            // in plan
+  size_t next = 0;  // in plan
   enum { kRun, kLimbo, kErr, kReset } phase = kRun;
   uint64_t timer = 0;
   std::vector<Cqe> expected, got;
@@ -101,18 +104,26 @@ class World {
  public:
   explicit World(const Config& config = {})
       : top(bench.top()),
-        rs(bench, "rs", {top.rs_lk_valid, top.rs_lk_ready, top.rs_ctx_valid},
-           [this] { return conn_of(top.rs_lk_qpn); }, [this](const Bits& b) { write_pin(top.rs_ctx, b); }),
-        rcv(bench, "rcv", {top.rcv_lk_valid, top.rcv_lk_ready, top.rcv_ctx_valid},
+        rs(
+            bench, "rs", {top.rs_lk_valid, top.rs_lk_ready, top.rs_ctx_valid},
+            [this] { return conn_of(top.rs_lk_qpn); },
+            [this](const Bits& b) { write_pin(top.rs_ctx, b); }),
+        rcv(
+            bench, "rcv", {top.rcv_lk_valid, top.rcv_lk_ready, top.rcv_ctx_valid},
             [this] {
               return recv.count(top.rcv_lk_qpn) ? recv[top.rcv_lk_qpn] : Bits(kRecv.width());
             },
             [this](const Bits& b) { write_pin(top.rcv_ctx, b); }),
-        rp(bench, "rp", {top.rp_lk_valid, top.rp_lk_ready, top.rp_valid},
-           [this] { return paths.count(top.rp_lk_index) ? paths[top.rp_lk_index] : Bits(kPath.width()); },
-           [this](const Bits& b) { write_pin(top.rp, b); }),
-        mr(bench, "mr", {top.mrq_valid, top.mrq_ready, top.mrs_valid}, [this] { return lookup_key(read_pin(top.mrq)); },
-           [this](const Bits& b) { write_pin(top.mrs, b); }) {
+        rp(
+            bench, "rp", {top.rp_lk_valid, top.rp_lk_ready, top.rp_valid},
+            [this] {
+              return paths.count(top.rp_lk_index) ? paths[top.rp_lk_index] : Bits(kPath.width());
+            },
+            [this](const Bits& b) { write_pin(top.rp, b); }),
+        mr(
+            bench, "mr", {top.mrq_valid, top.mrq_ready, top.mrs_valid},
+            [this] { return lookup_key(read_pin(top.mrq)); },
+            [this](const Bits& b) { write_pin(top.mrs, b); }) {
     for (LookupServer* s : {&rs, &rcv, &rp, &mr}) {
       s->set_stall(config.stall);
       s->set_latency(config.latency_low, config.latency_high);
@@ -120,21 +131,29 @@ class World {
     mr.set_latency(config.latency_low + 1, config.latency_high + 1);  // as mr_table
     bench.on_sample([this] { sample(); });
     bench.on_drive([this] { steer(); });
-    req.emplace(bench, "req", top.req_valid, top.req_ready, [this](const Pkt& p) { write_pin(top.req, p.meta); }, config.stall);
-    rqdb.emplace(bench, "rqdb", top.rqdb_valid, top.rqdb_ready,
-                 [this](const std::pair<uint64_t, uint16_t>& d) {
-                   top.rqdb_qpn = static_cast<uint32_t>(d.first);
-                   top.rqdb_index = d.second;
-                 },
-                 config.stall);
+    req.emplace(
+        bench, "req", top.req_valid, top.req_ready,
+        [this](const Pkt& p) { write_pin(top.req, p.meta); }, config.stall);
+    rqdb.emplace(
+        bench, "rqdb", top.rqdb_valid, top.rqdb_ready,
+        [this](const std::pair<uint64_t, uint16_t>& d) {
+          top.rqdb_qpn = static_cast<uint32_t>(d.first);
+          top.rqdb_index = d.second;
+        },
+        config.stall);
     orders.emplace(bench, "qpi", top.qpi_valid, top.qpi_ready, top.qpi);
-    acks.emplace(bench, "ackq", top.ackq_valid, top.ackq_ready, [this] { return read_pin(top.ackq); }, config.stall);
-    fails.emplace(bench, "fail", top.fail_valid, top.fail_ready, [this] { return read_pin(top.fail); }, config.stall);
-    places.emplace(bench, "place", top.place_valid, top.place_ready,
-                   [this] { return std::pair(read_pin(top.place), read_pin(top.place_cqe)); }, config.stall);
+    acks.emplace(
+        bench, "ackq", top.ackq_valid, top.ackq_ready, [this] { return read_pin(top.ackq); },
+        config.stall);
+    fails.emplace(
+        bench, "fail", top.fail_valid, top.fail_ready, [this] { return read_pin(top.fail); },
+        config.stall);
+    places.emplace(
+        bench, "place", top.place_valid, top.place_ready,
+        [this] { return std::pair(read_pin(top.place), read_pin(top.place_cqe)); }, config.stall);
     acks->on_item([this](const Bits& b) {
-      got_acks.push_back({kAckReq.get(b, "qpn"), kAckReq.get(b, "psn"), kAckReq.get(b, "msn"), kAckReq.get(b, "syndrome"),
-                          kAckReq.get(b, "urgent") != 0});
+      got_acks.push_back({kAckReq.get(b, "qpn"), kAckReq.get(b, "psn"), kAckReq.get(b, "msn"),
+                          kAckReq.get(b, "syndrome"), kAckReq.get(b, "urgent") != 0});
     });
     fails->on_item([this](const Bits& b) {
       got_fails.emplace_back(kFail.get(b, "qpn"), kFail.get(b, "cause"));
@@ -143,10 +162,12 @@ class World {
     places->on_item([this](const std::pair<Bits, Bits>& p) { on_place(p.first, p.second); });
     make_regions();
     bench.reset();
-    bench.wait("init_done_o", [this] { return top.init_done_o != 0; }, 100);
+    bench.wait(
+        "init_done_o", [this] { return top.init_done_o != 0; }, 100);
   }
 
-  // ------------------------------------------------------------------------------------------ the machine around it
+  // ------------------------------------------------------------------------------------------ the
+  // machine around it
   Qp& add_qp(uint64_t qpn, uint32_t pmtu, uint32_t psn, bool ipv6 = false) {
     Qp& q = qps[qpn];
     q.qpn = qpn;
@@ -165,9 +186,18 @@ class World {
     paths[qpn + 100] = q.path;
     unsigned code = 1;
     while ((128u << code) != pmtu) ++code;
-    q.conn = kConn.pack({{"exists", 1}, {"has_path", 1}, {"state", kRtr}, {"mtu", code}, {"acc_write", 1}, {"pd", 7},
-                         {"dest_qpn", qpn + 0x500}, {"pkey", 0xFFFF}, {"path", qpn + 100}, {"min_rnr_timer", 12 + qpn},
-                         {"recv_cqn", qpn + 40}, {"log_rq", kLogRq}});
+    q.conn = kConn.pack({{"exists", 1},
+                         {"has_path", 1},
+                         {"state", kRtr},
+                         {"mtu", code},
+                         {"acc_write", 1},
+                         {"pd", 7},
+                         {"dest_qpn", qpn + 0x500},
+                         {"pkey", 0xFFFF},
+                         {"path", qpn + 100},
+                         {"min_rnr_timer", 12 + qpn},
+                         {"recv_cqn", qpn + 40},
+                         {"log_rq", kLogRq}});
     start(q, psn);
     recv[qpn] = kRecv.pack({{"epsn", psn}});
     return q;
@@ -202,10 +232,21 @@ class World {
     REQUIRE(roce::build_frame(spec, payload, p.frame) == p.frame.size());
     roce::FrameView v;
     const auto status = roce::parse_frame(p.frame, v);
-    if (status != roce::ParseStatus::kOk && status != roce::ParseStatus::kUnknownOpcode) throw std::logic_error("bad frame");
-    p.meta = kMeta.pack({{"opcode", v.opcode}, {"se", v.solicited}, {"pad", v.pad}, {"pkey", v.pkey}, {"dest_qpn", v.dest_qp},
-                         {"ack_req", v.ack_req}, {"psn", v.psn}, {"va", v.va}, {"rkey", v.rkey}, {"dmalen", v.dma_len},
-                         {"imm", v.imm}, {"payload_len", v.payload_len}, {"ipv6", v.ipv6}});
+    if (status != roce::ParseStatus::kOk && status != roce::ParseStatus::kUnknownOpcode)
+      throw std::logic_error("bad frame");
+    p.meta = kMeta.pack({{"opcode", v.opcode},
+                         {"se", v.solicited},
+                         {"pad", v.pad},
+                         {"pkey", v.pkey},
+                         {"dest_qpn", v.dest_qp},
+                         {"ack_req", v.ack_req},
+                         {"psn", v.psn},
+                         {"va", v.va},
+                         {"rkey", v.rkey},
+                         {"dmalen", v.dma_len},
+                         {"imm", v.imm},
+                         {"payload_len", v.payload_len},
+                         {"ipv6", v.ipv6}});
     kMeta.set_bits(p.meta, "sip", address(v.ip_src));
     kMeta.set_bits(p.meta, "dip", address(v.ip_dst));
     return p;
@@ -217,8 +258,12 @@ class World {
 
   // Everything taken, decided and delivered, and the states of both sides equal.
   void settle() {
-    bench.wait("the block to be idle",
-               [this] { return req->pending() == 0 && rqdb->pending() == 0 && orders->pending() == 0 && !busy(); }, 200000);
+    bench.wait(
+        "the block to be idle",
+        [this] {
+          return req->pending() == 0 && rqdb->pending() == 0 && orders->pending() == 0 && !busy();
+        },
+        200000);
     bench.tick(60);
     CHECK(difference(got_acks, want_acks) == "");
     CHECK(difference(got_places, want_places) == "");
@@ -230,7 +275,8 @@ class World {
       if (q.phase != Qp::kRun) continue;
       CHECK(kRecv.get(recv[qpn], "epsn") == q.model->expected_psn());
       CHECK(kRecv.get(recv[qpn], "msn") == q.model->msn());
-      CHECK(static_cast<uint16_t>(q.prod - kRecv.get(recv[qpn], "rq_cons")) == q.model->receives_posted());
+      CHECK(static_cast<uint16_t>(q.prod - kRecv.get(recv[qpn], "rq_cons")) ==
+            q.model->receives_posted());
     }
     for (const Region& r : regions) CHECK((r.model == r.dut));
     for (const auto& [name, count] : want_counts) {
@@ -245,20 +291,29 @@ class World {
     return false;
   }
 
-  // ------------------------------------------------------------------------------------------ random traffic
-  // Adds a message of this QP to its plan.
+  // ------------------------------------------------------------------------------------------
+  // random traffic Adds a message of this QP to its plan.
   void plan_message(Qp& q) {
     const Region& r = regions[random.chance(0.004) ? 4 + random.below(3) : random.below(4)];
     uint32_t length = 0;
     switch (random.below(5)) {
-      case 0: length = static_cast<uint32_t>(random.below(4)); break;
-      case 1: length = static_cast<uint32_t>(random.between(1, q.pmtu)); break;
-      case 2: length = static_cast<uint32_t>(q.pmtu * random.between(1, 4)); break;
-      default: length = static_cast<uint32_t>(random.between(1, 5 * q.pmtu)); break;
+      case 0:
+        length = static_cast<uint32_t>(random.below(4));
+        break;
+      case 1:
+        length = static_cast<uint32_t>(random.between(1, q.pmtu));
+        break;
+      case 2:
+        length = static_cast<uint32_t>(q.pmtu * random.between(1, 4));
+        break;
+      default:
+        length = static_cast<uint32_t>(random.between(1, 5 * q.pmtu));
+        break;
     }
     const bool imm = random.chance(0.4);
     const uint32_t count = length == 0 ? 1 : (length + q.pmtu - 1) / q.pmtu;
-    const uint32_t psn = q.plan.empty() ? q.model->expected_psn() : (q.plan.back().spec.psn + 1) & kPsnMask;
+    const uint32_t psn =
+        q.plan.empty() ? q.model->expected_psn() : (q.plan.back().spec.psn + 1) & kPsnMask;
     uint64_t va = r.va + random.below(r.dut.size() - length);
     if (random.chance(0.003)) va = r.va + r.dut.size() - length + 1;
     for (uint32_t i = 0; i < count; ++i) {
@@ -266,7 +321,10 @@ class World {
       roce::FrameSpec& s = p.spec;
       p.len = std::min(q.pmtu, length - i * q.pmtu);
       const bool first = i == 0, last = i + 1 == count;
-      s.opcode = first && last ? (imm ? 0x0B : 0x0A) : first ? 0x06 : last ? (imm ? 0x09 : 0x08) : 0x07;
+      s.opcode = first && last ? (imm ? 0x0B : 0x0A)
+                 : first       ? 0x06
+                 : last        ? (imm ? 0x09 : 0x08)
+                               : 0x07;
       s.ip_src = q.peer;
       s.ip_dst = q.local;
       s.dest_qp = static_cast<uint32_t>(q.qpn);
@@ -288,12 +346,13 @@ class World {
       q.plan.pop_front();
       if (q.next > 0) --q.next;
     }
-    if (random.chance(0.02) && !q.plan.empty()) q.next = random.below(q.plan.size());   // duplicates or a gap
+    if (random.chance(0.02) && !q.plan.empty())
+      q.next = random.below(q.plan.size());  // duplicates or a gap
     if (random.chance(0.1)) resync(q);
     while (q.next >= q.plan.size()) plan_message(q);
     PlanPacket p = q.plan[q.next++];
-    if (random.chance(0.02)) --q.next;                                                    // the same once more
-    if (random.chance(0.02)) ++q.next;                                                    // a loss
+    if (random.chance(0.02)) --q.next;  // the same once more
+    if (random.chance(0.02)) ++q.next;  // a loss
     if (random.chance(0.03)) mutate(q, p);
     send(packet(p.spec, p.len));
   }
@@ -305,24 +364,60 @@ class World {
   void mutate(Qp& q, PlanPacket& p) {
     roce::FrameSpec& s = p.spec;
     switch (random.below(16)) {
-      case 0: s.pkey = 0x7FFE; break;
-      case 1: s.pkey = 0x7FFF; break;                                     // limited member: still good
-      case 2: s.ip_src = roce::ipv4_address(9, 9, 9, 9); s.ip_dst = roce::ipv4_address(8, 8, 8, 8); break;
-      case 3: s.ip_src = roce::ipv4_address(10, 0, 1, 200); s.ip_dst = q.peer; break;
-      case 4: s.opcode = static_cast<uint8_t>(s.opcode | 0x20); break;    // UC on an RC QP
-      case 5: s.dest_qp = static_cast<uint32_t>(random.between(kQps, 0xFFFFFF)); break;
-      case 6: s.psn = (s.psn + 0x7FFFFF) & kPsnMask; break;               // as far ahead as can be
-      case 7: s.psn = (s.psn + 0x800000) & kPsnMask; break;               // as far behind
-      case 8: s.psn = (s.psn - static_cast<uint32_t>(random.between(1, 100))) & kPsnMask; s.opcode = 0x0C; p.len = 0; break;
-      case 9: s.psn = (s.psn - static_cast<uint32_t>(random.between(1, 100))) & kPsnMask;
-        s.opcode = static_cast<uint8_t>(random.below(0x0C)); break;
-      case 10: s.psn = (s.psn - 1) & kPsnMask; s.opcode = 0x15; break;
-      default: break;
+      case 0:
+        s.pkey = 0x7FFE;
+        break;
+      case 1:
+        s.pkey = 0x7FFF;
+        break;  // limited member: still good
+      case 2:
+        s.ip_src = roce::ipv4_address(9, 9, 9, 9);
+        s.ip_dst = roce::ipv4_address(8, 8, 8, 8);
+        break;
+      case 3:
+        s.ip_src = roce::ipv4_address(10, 0, 1, 200);
+        s.ip_dst = q.peer;
+        break;
+      case 4:
+        s.opcode = static_cast<uint8_t>(s.opcode | 0x20);
+        break;  // UC on an RC QP
+      case 5:
+        s.dest_qp = static_cast<uint32_t>(random.between(kQps, 0xFFFFFF));
+        break;
+      case 6:
+        s.psn = (s.psn + 0x7FFFFF) & kPsnMask;
+        break;  // as far ahead as can be
+      case 7:
+        s.psn = (s.psn + 0x800000) & kPsnMask;
+        break;  // as far behind
+      case 8:
+        s.psn = (s.psn - static_cast<uint32_t>(random.between(1, 100))) & kPsnMask;
+        s.opcode = 0x0C;
+        p.len = 0;
+        break;
+      case 9:
+        s.psn = (s.psn - static_cast<uint32_t>(random.between(1, 100))) & kPsnMask;
+        s.opcode = static_cast<uint8_t>(random.below(0x0C));
+        break;
+      case 10:
+        s.psn = (s.psn - 1) & kPsnMask;
+        s.opcode = 0x15;
+        break;
+      default:
+        break;
       // The rest is fatal to the QP when it comes at the expected PSN, so it is rare.
-      case 11: if (random.chance(0.3)) s.opcode = static_cast<uint8_t>(0x06 + random.below(6)); break;
-      case 12: if (random.chance(0.3)) p.len += 1; break;
-      case 13: if (random.chance(0.3)) s.dma_len += static_cast<uint32_t>(random.between(1, 5)); break;
-      case 14: if (random.chance(0.3)) s.rkey ^= 1u << random.below(32); break;
+      case 11:
+        if (random.chance(0.3)) s.opcode = static_cast<uint8_t>(0x06 + random.below(6));
+        break;
+      case 12:
+        if (random.chance(0.3)) p.len += 1;
+        break;
+      case 13:
+        if (random.chance(0.3)) s.dma_len += static_cast<uint32_t>(random.between(1, 5));
+        break;
+      case 14:
+        if (random.chance(0.3)) s.rkey ^= 1u << random.below(32);
+        break;
       case 15:
         if (random.chance(0.3)) {
           s.opcode = random.chance(0.5) ? 0x13 : 0x1C;
@@ -398,7 +493,8 @@ class World {
     }
     regions[6].va = 0 - uint64_t{20000};  // ends at the end of the address space
     for (Region& r : regions) {
-      region_table.add({.rkey = r.rkey, .va = r.va, .bytes = r.model, .access = r.access, .pd = r.pd});
+      region_table.add(
+          {.rkey = r.rkey, .va = r.va, .bytes = r.model, .access = r.access, .pd = r.pd});
     }
   }
   Bits lookup_key(const Bits& b) {
@@ -406,9 +502,13 @@ class World {
     const uint64_t va = kMrReq.get(b, "va");
     const uint64_t len = kMrReq.get(b, "len");
     Bits out = kMrRsp.pack({{"iova", random.u64()}});
-    if (kMrReq.get(b, "need_rwrite") == 0 || kMrReq.get(b, "need_rread") != 0 || kMrReq.get(b, "need_atomic") != 0) return out;
-    if (len == 0) kMrRsp.set(out, "ok", 1);
-    else if (region_table.check(key, static_cast<uint32_t>(kMrReq.get(b, "pd")), roce::kRemoteWrite, va, len) != nullptr) {
+    if (kMrReq.get(b, "need_rwrite") == 0 || kMrReq.get(b, "need_rread") != 0 ||
+        kMrReq.get(b, "need_atomic") != 0)
+      return out;
+    if (len == 0)
+      kMrRsp.set(out, "ok", 1);
+    else if (region_table.check(key, static_cast<uint32_t>(kMrReq.get(b, "pd")), roce::kRemoteWrite,
+                                va, len) != nullptr) {
       for (const Region& r : regions) {
         if (r.rkey != key) continue;
         kMrRsp.set(out, "ok", !r.refused);
@@ -439,7 +539,8 @@ class World {
     if (top.rqdb_valid && top.rqdb_ready) feed_doorbell(top.rqdb_qpn, top.rqdb_index);
     if (top.qpi_valid && top.qpi_ready) {
       const Bits order = read_pin(top.qpi);
-      if (qps.count(kOrder.get(order, "qpn"))) order_done(qps[kOrder.get(order, "qpn")], kOrder.get(order, "op"));
+      if (qps.count(kOrder.get(order, "qpn")))
+        order_done(qps[kOrder.get(order, "qpn")], kOrder.get(order, "op"));
     }
   }
 
@@ -460,22 +561,36 @@ class World {
     ++verdicts[static_cast<size_t>(verdict)];
     switch (verdict) {
       case roce::RxVerdict::kDropTransport:
-      case roce::RxVerdict::kDropState: ++want_counts["unknown"]; break;
-      case roce::RxVerdict::kDropAddress: ++want_counts["addr"]; break;
-      case roce::RxVerdict::kDropPkey: ++want_counts["pkey"]; break;
-      case roce::RxVerdict::kExecuted: ++want_counts["requests"]; break;
+      case roce::RxVerdict::kDropState:
+        ++want_counts["unknown"];
+        break;
+      case roce::RxVerdict::kDropAddress:
+        ++want_counts["addr"];
+        break;
+      case roce::RxVerdict::kDropPkey:
+        ++want_counts["pkey"];
+        break;
+      case roce::RxVerdict::kExecuted:
+        ++want_counts["requests"];
+        break;
       case roce::RxVerdict::kDuplicate:
-      case roce::RxVerdict::kDropDuplicate: ++want_counts["duplicates"]; break;
+      case roce::RxVerdict::kDropDuplicate:
+        ++want_counts["duplicates"];
+        break;
       case roce::RxVerdict::kNakSequence:
-      case roce::RxVerdict::kGapDiscarded: ++want_counts["ahead"]; break;
-      case roce::RxVerdict::kRnr: break;
+      case roce::RxVerdict::kGapDiscarded:
+        ++want_counts["ahead"];
+        break;
+      case roce::RxVerdict::kRnr:
+        break;
       case roce::RxVerdict::kNakFatal: {
         const auto s = q.model->responses().back().syndrome;
         want_fails.emplace_back(p.qpn, s == 0x62 ? kRemAccess : s == 0x63 ? kRemOp : kRemInvReq);
         q.phase = Qp::kLimbo;
         break;
       }
-      default: FAIL("verdict " << roce::to_string(verdict));
+      default:
+        FAIL("verdict " << roce::to_string(verdict));
     }
     for (size_t i = acks_before; i < q.model->responses().size(); ++i) {
       const auto& r = q.model->responses()[i];
@@ -508,7 +623,8 @@ class World {
       ++want_counts["refused"];
       return;
     }
-    for (; q.posted_to_model != index; ++q.posted_to_model) q.model->post_recv({.wr_id = q.posted_to_model});
+    for (; q.posted_to_model != index; ++q.posted_to_model)
+      q.model->post_recv({.wr_id = q.posted_to_model});
     if (state == kErr) q.cons = q.posted_to_model;
   }
   void order_done(Qp& q, uint64_t op) {
@@ -542,7 +658,8 @@ class World {
       } else if (q.phase == Qp::kErr) {
         take_completions(q);
         set_state(q, kReset);
-        start(q, random.chance(0.3) ? 0xFFFFF0 + static_cast<uint32_t>(random.below(16)) : static_cast<uint32_t>(random.bits(24)));
+        start(q, random.chance(0.3) ? 0xFFFFF0 + static_cast<uint32_t>(random.below(16))
+                                    : static_cast<uint32_t>(random.bits(24)));
         q.model->set_state(roce::QpState::kReset);
         q.phase = Qp::kReset;
         orders->push(order(kClear, qpn));
@@ -555,7 +672,8 @@ class World {
     const bool has_cqe = kPlace.get(p, "has_cqe") != 0;
     if (kPlace.get(p, "alone") == 0) {
       const bool write = kPlace.get(p, "write") != 0;
-      got_places.push_back({qpn, kPlace.get(p, "psn"), kPlace.get(p, "len"), write ? kPlace.get(p, "addr") : 0, write, has_cqe});
+      got_places.push_back({qpn, kPlace.get(p, "psn"), kPlace.get(p, "len"),
+                            write ? kPlace.get(p, "addr") : 0, write, has_cqe});
       REQUIRE(!taken.empty());
       roce::FrameView v;
       roce::parse_frame(taken.front(), v);
@@ -563,7 +681,9 @@ class World {
         const uint64_t addr = kPlace.get(p, "addr");
         bool found = false;
         for (Region& r : regions) {
-          if (r.target != kPlace.get(p, "target") || addr < r.iova() || addr - r.iova() + v.payload_len > r.dut.size()) continue;
+          if (r.target != kPlace.get(p, "target") || addr < r.iova() ||
+              addr - r.iova() + v.payload_len > r.dut.size())
+            continue;
           std::memcpy(r.dut.data() + (addr - r.iova()), v.payload().data(), v.payload_len);
           found = true;
         }
@@ -577,8 +697,9 @@ class World {
     if (!has_cqe) return;
     CHECK(kCqeReq.get(c, "qpn") == qpn);
     CHECK(kCqeReq.get(c, "cqn") == qpn + 40);
-    qps.at(qpn).got.push_back({kCqeReq.get(c, "wqe_index"), kCqeReq.get(c, "opcode"), kCqeReq.get(c, "status"),
-                               kCqeReq.get(c, "byte_count"), kCqeReq.get(c, "imm"), kCqeReq.get(c, "imm_valid") != 0,
+    qps.at(qpn).got.push_back({kCqeReq.get(c, "wqe_index"), kCqeReq.get(c, "opcode"),
+                               kCqeReq.get(c, "status"), kCqeReq.get(c, "byte_count"),
+                               kCqeReq.get(c, "imm"), kCqeReq.get(c, "imm_valid") != 0,
                                kCqeReq.get(c, "solicited") != 0, kCqeReq.get(c, "fence") != 0});
   }
 
@@ -586,7 +707,8 @@ class World {
   std::map<uint64_t, uint32_t> write_key;
 };
 
-roce::FrameSpec write_only(const Qp& q, uint32_t psn, const Region& r, uint32_t len, bool imm = false) {
+roce::FrameSpec write_only(const Qp& q, uint32_t psn, const Region& r, uint32_t len,
+                           bool imm = false) {
   roce::FrameSpec s;
   s.opcode = imm ? 0x0B : 0x0A;
   s.ip_src = q.peer;
@@ -604,15 +726,19 @@ void run_random(World& w, unsigned packets) {
   auto random = rng("schedule");
   for (unsigned i = 0; i < packets; ++i) {
     // Keep a few packets in flight, so that a generator can see what the reference expects.
-    w.bench.wait("room for packets", [&] { return w.req->pending() < 6; }, 100000);
+    w.bench.wait(
+        "room for packets", [&] { return w.req->pending() < 6; }, 100000);
     Qp& q = w.qps.at(random.chance(0.5) ? 0 : random.below(w.qps.size()));
     if (q.phase == Qp::kRun || random.chance(0.3)) w.emit(q);
     Qp& d = w.qps.at(random.below(w.qps.size()));
     const auto room = static_cast<uint16_t>((1 << kLogRq) - static_cast<uint16_t>(d.prod - d.cons));
     const bool open = d.phase == Qp::kRun || d.phase == Qp::kErr;
-    if (open && room > 0 && random.chance(0.3)) w.post(d, static_cast<uint16_t>(random.between(1, room)));
+    if (open && room > 0 && random.chance(0.3))
+      w.post(d, static_cast<uint16_t>(random.between(1, room)));
     if (open && random.chance(0.02) && w.rqdb->pending() == 0) {
-      w.rqdb->push({d.qpn, static_cast<uint16_t>(d.prod + (random.chance(0.5) ? random.between(9, 40000) : -random.between(1, 20)))});
+      w.rqdb->push(
+          {d.qpn, static_cast<uint16_t>(d.prod + (random.chance(0.5) ? random.between(9, 40000)
+                                                                     : -random.between(1, 20)))});
     }
   }
   w.settle();
@@ -625,10 +751,11 @@ TEST_CASE("rx_responder agrees with the reference on random requests of many QPs
   for (unsigned i = 0; i < 6; ++i) w.add_qp(i, 256, i == 0 ? 0xFFFFF0 : i * 1000, i == 3);
   run_random(w, 6000);
   CHECK(w.verdicts[static_cast<size_t>(roce::RxVerdict::kExecuted)] > 2000);
-  for (auto v : {roce::RxVerdict::kDuplicate, roce::RxVerdict::kNakSequence, roce::RxVerdict::kGapDiscarded,
-                 roce::RxVerdict::kRnr, roce::RxVerdict::kNakFatal, roce::RxVerdict::kDropAddress,
-                 roce::RxVerdict::kDropPkey, roce::RxVerdict::kDropTransport, roce::RxVerdict::kDropState,
-                 roce::RxVerdict::kDropDuplicate}) {
+  for (auto v :
+       {roce::RxVerdict::kDuplicate, roce::RxVerdict::kNakSequence, roce::RxVerdict::kGapDiscarded,
+        roce::RxVerdict::kRnr, roce::RxVerdict::kNakFatal, roce::RxVerdict::kDropAddress,
+        roce::RxVerdict::kDropPkey, roce::RxVerdict::kDropTransport, roce::RxVerdict::kDropState,
+        roce::RxVerdict::kDropDuplicate}) {
     INFO(roce::to_string(v));
     CHECK(w.verdicts[static_cast<size_t>(v)] > 0);
   }
@@ -642,7 +769,9 @@ TEST_CASE("rx_responder agrees with the reference under stalls on every side and
   }
 }
 
-TEST_CASE("rx_responder takes a request every three cycles, on one QP and on many, also with completions") {
+TEST_CASE(
+    "rx_responder takes a request every three cycles, on one QP and on many, also with "
+    "completions") {
   for (unsigned n : {1u, 4u}) {
     for (bool imm : {false, true}) {
       World w;
@@ -650,7 +779,8 @@ TEST_CASE("rx_responder takes a request every three cycles, on one QP and on man
       for (unsigned i = 0; i < n; ++i) w.post(w.qps[i], 8);
       w.settle();
       const uint64_t start = w.bench.cycle();
-      for (unsigned i = 0; i < 8 * n; ++i) w.send(w.packet(write_only(w.qps[i % n], 0xFFFFFC + i / n, w.regions[0], 64, imm), 64));
+      for (unsigned i = 0; i < 8 * n; ++i)
+        w.send(w.packet(write_only(w.qps[i % n], 0xFFFFFC + i / n, w.regions[0], 64, imm), 64));
       w.settle();
       const auto& c = w.req->cycles();
       CHECK(c.back() - c.front() == 3 * (c.size() - 1));
@@ -682,7 +812,8 @@ TEST_CASE("a SEND at the expected PSN is answered with NAK invalid request and f
   }
 }
 
-TEST_CASE("a region whose target is refused gives NAK remote operational error, and nothing is written") {
+TEST_CASE(
+    "a region whose target is refused gives NAK remote operational error, and nothing is written") {
   World w;
   Qp& q = w.add_qp(1, 256, 5);
   w.auto_recover = false;
@@ -710,7 +841,8 @@ TEST_CASE("after a fatal NAK the QP is silent, also before cmd_unit has written 
   CHECK(kRecv.get(w.recv[1], "epsn") == 100);
 }
 
-TEST_CASE("the flush of the receive queue follows the completions before it and stops at the producer") {
+TEST_CASE(
+    "the flush of the receive queue follows the completions before it and stops at the producer") {
   World w;
   Qp& q = w.add_qp(3, 256, 9);
   w.post(q, 6);
@@ -743,14 +875,18 @@ TEST_CASE("a flood of doorbells does not hold up packets, nor packets an order")
   Qp& noisy = w.add_qp(1, 256, 0);
   for (int i = 0; i < 400; ++i) w.rqdb->push({noisy.qpn, 0});
   for (unsigned i = 0; i < 100; ++i) w.send(w.packet(write_only(q, i, w.regions[0], 8), 8));
-  w.bench.wait("packets", [&] { return w.req->pending() == 50; }, 50 * 6 + 10);
+  w.bench.wait(
+      "packets", [&] { return w.req->pending() == 50; }, 50 * 6 + 10);
   w.orders->push(order(kOrderKick, 0));
-  w.bench.wait("order", [&] { return w.orders->pending() == 0; }, 20);
+  w.bench.wait(
+      "order", [&] { return w.orders->pending() == 0; }, 20);
   w.settle();
   CHECK(w.got_acks.size() == 100);
 }
 
-TEST_CASE("RESET and RTR forget the message in progress, the gap and the receive queue as the orders say") {
+TEST_CASE(
+    "RESET and RTR forget the message in progress, the gap and the receive queue as the orders "
+    "say") {
   World w;
   Qp& q = w.add_qp(4, 256, 50);
   w.post(q, 5);
@@ -776,7 +912,8 @@ TEST_CASE("RESET and RTR forget the message in progress, the gap and the receive
   CHECK(prod == 0);
   const Bits& r = w.recv[4];
   CHECK(kRecv.get(r, "epsn") == 7);
-  for (const char* f : {"msn", "nak_sent", "in_write", "rq_cons", "failed", "off_host"}) CHECK(kRecv.get(r, f) == 0);
+  for (const char* f : {"msn", "nak_sent", "in_write", "rq_cons", "failed", "off_host"})
+    CHECK(kRecv.get(r, f) == 0);
   w.send(w.packet(write_only(q, 7, w.regions[0], 8), 8));
   w.settle();
 }
@@ -821,7 +958,8 @@ TEST_CASE("a reset in the middle of work leaves an idle block that starts anew")
     w.qps.clear();
     w.recv.clear();
     for (Region& r : w.regions) r.dut = r.model;
-    w.bench.wait("init", [&] { return w.top.init_done_o != 0; }, 40);
+    w.bench.wait(
+        "init", [&] { return w.top.init_done_o != 0; }, 40);
     Qp& q = w.add_qp(0, 256, 42);
     w.send(w.packet(write_only(q, 42, w.regions[0], 30), 30));
     w.settle();
