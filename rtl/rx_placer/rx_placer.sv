@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Joins the payload of each received packet with what rx_responder decided about it: writes it
-// through dma_master or discards it, then passes the completion on, so that a CQE follows its data
-// into dma_master. Throughput: one beat per cycle and one cycle more per packet (two for a packet
-// of one beat, one for one without payload). Latency: 0 cycles from decision to wrreq, 1 to the
-// first beat on wrdat, 1 from the last beat to cqe. Order: packet order. ready of the payload
-// depends on wrdat_ready. A completion that waits for cqe_gen holds up only the next packet with a
-// completion.
+// through dma_master or discards it. The completion goes on as soon as the write request was taken:
+// dma_master writes in the order in which it takes requests, so the CQE follows its data, and its
+// own latency passes while they stream. Throughput: one beat per cycle and one cycle more per
+// packet (two for a packet of one beat, one for one without payload). Latency: 0 cycles from
+// decision to wrreq, 1 to the first beat on wrdat, 1 to cqe. Order: packet order. ready of the
+// payload depends on wrdat_ready. A completion that waits for cqe_gen holds up only the next packet
+// with a completion.
 `include "rnic_assert.svh"
 module rx_placer #(
     parameter int unsigned DATA_W = 512
@@ -55,9 +56,9 @@ module rx_placer #(
   assign has_cqe = place.has_cqe && (alone || !dropped);
   assign last_beat = rxd_valid && rxd_ready && rxd_last;
 
-  // The completion waits in a register; it may be offered when its data are handed over.
-  logic cqe_full_q, cqe_due_q;  // there is one; its data are gone
-  assign cqe_valid = cqe_full_q && cqe_due_q;
+  // The completion waits in a register, from the cycle after its write request was taken.
+  logic cqe_full_q;
+  assign cqe_valid = cqe_full_q;
   logic may_go;                 // once free, the register stays so for the packet that waits here: wrreq holds
   assign may_go = !has_cqe || !cqe_full_q || (cqe_valid && cqe_ready);
 
@@ -85,16 +86,13 @@ module rx_placer #(
   always_ff @(posedge clk_i) begin
     state_q <= state_d;
     if (cqe_valid && cqe_ready) cqe_full_q <= 1'b0;
-    if (last_beat) cqe_due_q <= 1'b1;
     if (take && has_cqe) begin
       cqe <= place_cqe;
       cqe_full_q <= 1'b1;
-      cqe_due_q <= !has_payload;
     end
     if (rst_i) begin
       state_q <= IDLE;
       cqe_full_q <= 1'b0;
-      cqe_due_q <= 1'b0;
     end
   end
 

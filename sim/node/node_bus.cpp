@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/node/node_bus.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace rnic::sim {
@@ -23,12 +24,14 @@ uint32_t NodeBus::read32(driver::Bar bar, uint32_t offset) {
 }
 
 void NodeBus::write32(driver::Bar bar, uint32_t offset, uint32_t value) {
-  last_write_ = node_.now_ps();
+  // The fabric is at the next edge already; a store counts from there.
+  last_write_ = std::max(node_.now_ps(), node_.fabric().now_ps());
   node_.fabric().mmio_write(pcie::kHost, bar_of(bar), offset, &value, 4, last_write_);
 }
 
 void NodeBus::write_block(driver::Bar bar, uint32_t offset, const void* data, uint32_t len) {
-  last_write_ = node_.now_ps();
+  // The fabric is at the next edge already; a store counts from there.
+  last_write_ = std::max(node_.now_ps(), node_.fabric().now_ps());
   node_.fabric().mmio_write(pcie::kHost, bar_of(bar), offset, data, len, last_write_);
 }
 

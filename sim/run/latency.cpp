@@ -107,7 +107,7 @@ void run_latency(Session& s, const std::string& name, const LatencyStep& step) {
     const uint32_t packets = std::max<uint32_t>(1, (step.size + qa->mtu - 1) / qa->mtu);
     m.last_psn = (psn + packets - 1) & 0xFFFFFF;
     psn = (psn + packets) & 0xFFFFFF;
-    m.start_ps = s.world().now_ps();
+    m.start_ps = std::max(s.world().now_ps(), s.kit(from).node->fabric().now_ps());
     if (gpu_src != nullptr) {
       bool copied = false;
       TimePs done = 0;
@@ -135,7 +135,8 @@ void run_latency(Session& s, const std::string& name, const LatencyStep& step) {
     m.local_cqe = qa->cq->next_entry_addr();
     m.wqe_index = qa->qp->post_write(w);
     m.has_payload_read = !step.inlined;
-    m.store_ps = s.world().now_ps();
+    // The store counts from where the fabric is, which is the next edge.
+    m.store_ps = std::max(s.world().now_ps(), s.kit(from).node->fabric().now_ps());
     if (step.post == Post::kBlueFlame) {
       m.blueflame = true;
       m.fetched = false;
