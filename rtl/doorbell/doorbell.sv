@@ -96,7 +96,8 @@ module doorbell #(
   logic room, cq_refused;
   // An order has the memories' write port for its cycle, so that no flood of doorbells holds up
   // cmd_unit.
-  assign room = init_done_o && !qpi_valid && !cq_refused && (!s_bvalid || s_bready) && (!db_valid || db_ready) &&
+  assign room = init_done_o && !qpi_valid && !cq_refused && (!s_bvalid || s_bready) &&
+      (!db_valid || db_ready) &&
                 (!rqdb_valid || rqdb_ready) && !(cq_busy && (wr_kind[2] || wr_kind[3]));
   assign s_awready = room && s_awvalid && s_wvalid;
   assign s_wready = s_awready;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Event queues: writes a 16-byte EQE for each event into the ring of its EQ and raises the EQ's MSI-X vector behind it.
-// Throughput: one event per 3 cycles. Latency: 2 cycles from event to wrreq. Order: events of one input stay in order;
-// the MSI-X write follows its EQE. Lost and counted: an event for a full or missing EQ (eq_overrun). A consumer index
-// that is not between the old one and the producer is not taken.
+// Event queues: writes a 16-byte EQE for each event into the ring of its EQ and raises the EQ's
+// MSI-X vector behind it. Throughput: one event per 3 cycles. Latency: 2 cycles from event to
+// wrreq. Order: events of one input stay in order; the MSI-X write follows its EQE. Lost and
+// counted: an event for a full or missing EQ (eq_overrun). A consumer index that is not between the
+// old one and the producer is not taken.
 `include "rnic_assert.svh"
 module event_queue #(
     parameter int unsigned DATA_W = 512,
@@ -73,7 +74,7 @@ module event_queue #(
   typedef enum logic [1:0] {PICK, FORM, SEND} state_e;
   state_e state_q, state_d;
 
-  // --------------------------------------------------------------------------------------- EQ contexts
+  // -- EQ contexts
   // Few and small: registers, so that nothing needs clearing after reset.
   rnic_pkg::eq_entry_t ctx_mem[N_EQ];
   logic [15:0] prod_mem[N_EQ];
@@ -119,12 +120,13 @@ module event_queue #(
   assign slot = prod & (size - 16'd1);
   assign pass = prod >> ctx.log_size;
   assign full = used >= size;
-  // A message on offer, or whose data are, keeps the port: request and data of the two must not be mixed up.
+  // A message on offer, or whose data are, keeps the port: request and data of the two must not be
+  // mixed up.
   assign write_it = state_q == FORM && exists && !full && !cw_valid && !msg_busy;
   assign lose_it = state_q == FORM && (!exists || full) && !cw_valid;
   assign cw_known = {1'b0, cw_index} < 9'(N_EQ);
 
-  // ------------------------------------------------------------------------------ consumer indices
+  // -- consumer indices
   logic [7:0] eqw_eqn;
   logic eqw_go, eqw_known, eqw_write;
   assign eqw_eqn = eqw_addr_i[10:3];
@@ -147,7 +149,7 @@ module event_queue #(
     entry.owner = !pass[0];
   end
 
-  // ------------------------------------------------------------- EQE and MSI-X message share one write port
+  // -- EQE and MSI-X message share one write port
   logic msg_valid, msg_ready, eqe_req_q, eqe_dat_q, msg_dat_q, msg_req, eqe_done, raise;
   logic [63:0] msg_addr, eqe_addr_q;
   logic [31:0] msg_data, msg_data_q;
@@ -228,7 +230,7 @@ module event_queue #(
     end
   end
 
-  // ---------------------------------------------------------------------------------------------- query
+  // -- query
   always_ff @(posedge clk_i) begin
     cr_rsp_valid <= cr_valid;
     if (cr_valid) begin

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// MSI-X table and pending bits: software reads and writes the table through a 32-bit window; a raised vector becomes one
-// write (address, data), at once or, while it is masked, when it is unmasked.
-// Throughput: one message per 2 cycles. Latency: 1 cycle from raise to msg_valid. A vector that is raised again before its
-// message has left is merged with it.
+// MSI-X table and pending bits: software reads and writes the table through a 32-bit window; a
+// raised vector becomes one write (address, data), at once or, while it is masked, when it is
+// unmasked.
+// Throughput: one message per 2 cycles. Latency: 1 cycle from raise to msg_valid. A vector that is
+// raised again before its message has left is merged with it.
 module msix_table #(
     parameter int unsigned N_MSIX = 32
 ) (
@@ -39,7 +40,7 @@ module msix_table #(
   logic [31:0] data_mem[N_MSIX];
   logic [N_MSIX-1:0] masked_q, pending_q;
 
-  // ------------------------------------------------------------------------------------------- window
+  // -- window
   logic [5:0] row_full;
   logic [AW-1:0] row;
   logic row_known, win_go, win_write;
@@ -52,7 +53,8 @@ module msix_table #(
   assign win_write = win_go && win_we_i && row_known;
   assign row_addr = addr_mem[row];
   assign row_data = data_mem[row];
-  assign strobe = {{8{win_wstrb_i[3]}}, {8{win_wstrb_i[2]}}, {8{win_wstrb_i[1]}}, {8{win_wstrb_i[0]}}};
+  assign strobe = {{8{win_wstrb_i[3]}}, {8{win_wstrb_i[2]}}, {8{win_wstrb_i[1]}},
+      {8{win_wstrb_i[0]}}};
 
   always_ff @(posedge clk_i) begin
     win_ack_o <= win_go;
@@ -67,8 +69,10 @@ module msix_table #(
     end
     if (win_write) begin
       unique case (win_addr_i[3:2])
-        2'd0: addr_mem[row] <= {row_addr[63:32], (row_addr[31:0] & ~strobe) | (win_wdata_i & strobe)};
-        2'd1: addr_mem[row] <= {(row_addr[63:32] & ~strobe) | (win_wdata_i & strobe), row_addr[31:0]};
+        2'd0: addr_mem[row] <= {row_addr[63:32], (row_addr[31:0] & ~strobe) |
+            (win_wdata_i & strobe)};
+        2'd1: addr_mem[row] <= {(row_addr[63:32] & ~strobe) | (win_wdata_i & strobe),
+            row_addr[31:0]};
         2'd2: data_mem[row] <= (row_data & ~strobe) | (win_wdata_i & strobe);
         default: if (win_wstrb_i[0]) masked_q[row] <= win_wdata_i[0];
       endcase
@@ -90,7 +94,7 @@ module msix_table #(
     if (rst_i) pba_ack_o <= 1'b0;
   end
 
-  // ------------------------------------------------------------------------------------------ messages
+  // -- messages
   logic [N_MSIX-1:0] ready_bits, raise_bits, sent_bits;
   logic [AW-1:0] pick_idx;
   logic pick_any, pick_go, raise_known;
@@ -102,7 +106,8 @@ module msix_table #(
   logic [AW-1:0] msg_idx_q;
   assign waits = (msg_valid && !msg_ready && msg_idx_q == raise_vector_i[AW-1:0]) ||
                  (pick_go && pick_idx == raise_vector_i[AW-1:0]);
-  assign raise_bits = (raise_i && raise_known && !waits) ? (N_MSIX'(1) << raise_vector_i[AW-1:0]) : '0;
+  assign raise_bits = (raise_i && raise_known && !waits) ? (N_MSIX'(1) << raise_vector_i[AW-1:0]) :
+      '0;
   assign sent_bits = pick_go ? pick_gnt : '0;
   rr_select #(
       .N(N_MSIX)

@@ -59,7 +59,8 @@ module rx_placer #(
   // The completion waits in a register, from the cycle after its write request was taken.
   logic cqe_full_q;
   assign cqe_valid = cqe_full_q;
-  logic may_go;                 // once free, the register stays so for the packet that waits here: wrreq holds
+  // once free, the register stays so for the packet that waits here: wrreq holds
+  logic may_go;
   assign may_go = !has_cqe || !cqe_full_q || (cqe_valid && cqe_ready);
 
   assign wrreq_valid = state_q == IDLE && have && is_write && may_go;

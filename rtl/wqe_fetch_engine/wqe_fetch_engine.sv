@@ -81,7 +81,7 @@ module wqe_fetch_engine #(
     $error("wqe_fetch_engine: FETCH_BLOCKS must be 4, 8 or 16, N_JOB 1 to 256");
   end
 
-  // ------------------------------------------------------------------------------------------ jobs
+  // -- jobs
   logic [N_JOB-1:0]   j_valid_q;
   logic [N_JOB-1:0]   j_over_q;             // decoded; stays until all its data came
   logic [N_JOB-1:0]   j_none_q;             // the QP is gone: nothing was read
@@ -109,7 +109,7 @@ module wqe_fetch_engine #(
     end
   end
 
-  // -------------------------------------------------------------- a job in: context, read requests
+  // -- a job in: context, read requests
   logic          i_busy_q, i_have_q, i_first_q;
   logic [JW-1:0] i_job_q;
   logic [63:0]   i_base_q;
@@ -179,7 +179,7 @@ module wqe_fetch_engine #(
     if (rst_i) i_busy_q <= 1'b0;
   end
 
-  // ---------------------------------------------------------------------------------- data arrives
+  // -- data arrives
   // Unit u of a slot is in lane u mod LANES of a beat (dma_rd_rsp_t). Block k is in bank k mod 2,
   // row k / 2.
   logic                 mine, a_data;
@@ -234,7 +234,7 @@ module wqe_fetch_engine #(
     end
   end
 
-  // ------------------------------------------------------------ stage 0: which WQE is decoded next
+  // -- stage 0: which WQE is decoded next
   logic [N_JOB-1:0]  cand, unused_gnt;
   logic              cand_any, s0_go, s0_take;
   logic              r_valid_q, r_go;       // stage 1 is full, moves on
@@ -289,7 +289,7 @@ module wqe_fetch_engine #(
   assign s0_go = cand_any && (!r_valid_q || r_go);
   assign s0_take = s0_go && (emit || cut || j_none_q[sel]);
 
-  // ------------------------------------------------------------------------------ stage 1: the WQE
+  // -- stage 1: the WQE
   logic         r_emit_q, r_first_q, r_last_q, r_odd_q, r_two_q, r_link_q, r_bad_q;
   logic [7:0]   r_status_q;
   logic [23:0]  r_qpn_q;
@@ -322,7 +322,8 @@ module wqe_fetch_engine #(
       wqe.blocks = r_blocks_q;
       wqe.next_index = r_next;
       wqe.bad = entry_bad;
-      wqe.status = r_bad_q ? r_status_q : entry_bad ? rnic_desc_pkg::CQE_STATUS_LOC_QP_OP_ERR : 8'd0;
+      wqe.status = r_bad_q ? r_status_q : entry_bad ? rnic_desc_pkg::CQE_STATUS_LOC_QP_OP_ERR :
+          8'd0;
       wqe.sampled = smp_hit_i || (!r_bad_q && bank_head[77]);
       wqe.has2 = r_two_q;
       wqe.wqe[511:0] = r_odd_q ? bank_odd : bank_even;
@@ -371,7 +372,7 @@ module wqe_fetch_engine #(
     if (rst_i) r_valid_q <= 1'b0;
   end
 
-  // -------------------------------------------------------------------------------------- memories
+  // -- memories
   logic [RW-1:0] rd_row_even, rd_row_odd;
   assign rd_row_odd = RW'({sel, blk[KW-1:1]});
   assign rd_row_even = RW'({sel, blk[0] ? blk2[KW-1:1] : blk[KW-1:1]});
@@ -414,7 +415,7 @@ module wqe_fetch_engine #(
     end
   end
 
-  // ---------------------------------------------------------------------------- jobs, written last
+  // -- jobs, written last
   // Different events never meet at one job: a free job has nothing to come, one that starts has
   // nothing to decode.
   logic [4:0] past;
@@ -458,7 +459,7 @@ module wqe_fetch_engine #(
   end
   `RNIC_ASSERT(never_too_much, !mine || (j_valid_q[a_job] && a_bytes <= j_left_q[a_job]))
 
-  // ---------------------------------------------------------------------------- counters and trace
+  // -- counters and trace
   logic handed;
   assign handed = wqe_valid && wqe_ready;
   assign smp_valid_o = wqe_valid;

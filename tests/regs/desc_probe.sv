@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shows descriptor fields as the packed structs of rnic_desc_pkg see them, and builds one from fields. Combinational.
+// Shows descriptor fields as the packed structs of rnic_desc_pkg see them, and builds one from
+// fields. Combinational.
 module desc_probe (
   input  logic [511:0]  wqe_i,
   input  logic [255:0]  cqe_i,
