@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver needs of the machine that it runs on: the BARs, memory that the NIC can reach, and time.
-// The simulation implements it over a node's PCIe fabric; a board does it over mapped BARs and pinned pages.
+// What the driver needs of the machine that it runs on: the BARs, memory that the NIC can reach,
+// and time. The simulation implements it over a node's PCIe fabric; a board does it over mapped
+// BARs and pinned pages.
 //
 //   class MyBus : public driver::Bus { ... };
 //   driver::Device nic(bus);
@@ -30,13 +31,15 @@ class DmaMemory {
 class Bus {
  public:
   virtual ~Bus() = default;
-  virtual uint32_t read32(Bar bar, uint32_t offset) = 0;                  // waits for the answer
-  virtual void write32(Bar bar, uint32_t offset, uint32_t value) = 0;     // posted, in order
+  virtual uint32_t read32(Bar bar, uint32_t offset) = 0;               // waits for the answer
+  virtual void write32(Bar bar, uint32_t offset, uint32_t value) = 0;  // posted, in order
   // One write-combined burst of whole 64-byte blocks.
   virtual void write_block(Bar bar, uint32_t offset, const void* data, uint32_t len) = 0;
-  // Memory for rings, seen by the NIC with the latency class of rings where the platform knows such.
+  // Memory for rings, seen by the NIC with the latency class of rings where the platform knows
+  // such.
   virtual std::unique_ptr<DmaMemory> alloc_ring(uint64_t size) = 0;
-  // What was written to DmaMemory before is visible to the NIC before what is written to a BAR after.
+  // What was written to DmaMemory before is visible to the NIC before what is written to a BAR
+  // after.
   virtual void write_barrier() = 0;
   virtual void wait_ns(uint64_t ns) = 0;
   virtual uint64_t now_ns() = 0;

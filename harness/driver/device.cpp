@@ -16,17 +16,28 @@ const char* const kCounterNames[] = RNIC_COUNTER_NAMES;
 
 const char* command_status_name(uint8_t s) {
   switch (s) {
-    case RNIC_CMD_STATUS_OK: return "OK";
-    case RNIC_CMD_STATUS_BAD_OPCODE: return "BAD_OPCODE";
-    case RNIC_CMD_STATUS_BAD_INDEX: return "BAD_INDEX";
-    case RNIC_CMD_STATUS_BAD_STATE: return "BAD_STATE";
-    case RNIC_CMD_STATUS_BAD_PARAM: return "BAD_PARAM";
-    case RNIC_CMD_STATUS_IN_USE: return "IN_USE";
-    case RNIC_CMD_STATUS_NOT_FOUND: return "NOT_FOUND";
-    case RNIC_CMD_STATUS_BAD_TRANSITION: return "BAD_TRANSITION";
-    case RNIC_CMD_STATUS_MISSING_ATTR: return "MISSING_ATTR";
-    case RNIC_CMD_STATUS_BUSY: return "BUSY";
-    default: return "?";
+    case RNIC_CMD_STATUS_OK:
+      return "OK";
+    case RNIC_CMD_STATUS_BAD_OPCODE:
+      return "BAD_OPCODE";
+    case RNIC_CMD_STATUS_BAD_INDEX:
+      return "BAD_INDEX";
+    case RNIC_CMD_STATUS_BAD_STATE:
+      return "BAD_STATE";
+    case RNIC_CMD_STATUS_BAD_PARAM:
+      return "BAD_PARAM";
+    case RNIC_CMD_STATUS_IN_USE:
+      return "IN_USE";
+    case RNIC_CMD_STATUS_NOT_FOUND:
+      return "NOT_FOUND";
+    case RNIC_CMD_STATUS_BAD_TRANSITION:
+      return "BAD_TRANSITION";
+    case RNIC_CMD_STATUS_MISSING_ATTR:
+      return "MISSING_ATTR";
+    case RNIC_CMD_STATUS_BUSY:
+      return "BUSY";
+    default:
+      return "?";
   }
 }
 
@@ -48,7 +59,8 @@ Ip ipv4(uint8_t a, uint8_t b, uint8_t c, uint8_t d) {
   return ip;
 }
 
-// --------------------------------------------------------------------------------------------- event queue
+// ---------------------------------------------------------------------------------------------
+// event queue
 EventQueue::EventQueue(Bus& bus, uint32_t eqn, uint32_t log_size, std::unique_ptr<DmaMemory> ring)
     : bus_(bus), eqn_(eqn), log_size_(log_size), ring_(std::move(ring)) {
   const std::vector<uint8_t> zeros(ring_->size());
@@ -60,13 +72,14 @@ std::optional<Event> EventQueue::poll() {
   ring_->read(uint64_t{cons_ & ((1u << log_size_) - 1)} * RNIC_EQE_BYTES, e, sizeof e);
   if (rnic_eqe_get_owner(e) != ((cons_ >> log_size_ & 1u) ^ 1u)) return std::nullopt;
   ++cons_;
-  return Event{static_cast<uint8_t>(rnic_eqe_get_type(e)), static_cast<uint8_t>(rnic_eqe_get_code(e)),
-               rnic_eqe_get_number(e)};
+  return Event{static_cast<uint8_t>(rnic_eqe_get_type(e)),
+               static_cast<uint8_t>(rnic_eqe_get_code(e)), rnic_eqe_get_number(e)};
 }
 
 void EventQueue::update() { bus_.write32(Bar::kRegisters, RNIC_CSR_EQ_CONS + 8 * eqn_, cons_); }
 
-// -------------------------------------------------------------------------------------------------- registers
+// --------------------------------------------------------------------------------------------------
+// registers
 uint64_t Device::read64(uint32_t offset) {
   const uint64_t low = read(offset);
   return low | uint64_t{read(offset + 4)} << 32;
@@ -87,10 +100,11 @@ std::map<std::string, uint64_t> Device::counters() {
 
 void Device::start_trace(const TraceSetup& t) {
   write(RNIC_CSR_TRACE_QPN, t.qpn);
-  write(RNIC_CSR_TRACE_CTRL, RNIC_CSR_TRACE_CTRL_ENABLE_MASK | RNIC_CSR_TRACE_CTRL_CLEAR_MASK |
-                                 (t.all ? RNIC_CSR_TRACE_CTRL_ALL_MASK : 0) |
-                                 (t.one_qp ? RNIC_CSR_TRACE_CTRL_QP_FILTER_MASK : 0) |
-                                 RNIC_FIELD_PREP(RNIC_CSR_TRACE_CTRL_ONE_IN_LOG2_MASK, t.one_in_log2));
+  write(RNIC_CSR_TRACE_CTRL,
+        RNIC_CSR_TRACE_CTRL_ENABLE_MASK | RNIC_CSR_TRACE_CTRL_CLEAR_MASK |
+            (t.all ? RNIC_CSR_TRACE_CTRL_ALL_MASK : 0) |
+            (t.one_qp ? RNIC_CSR_TRACE_CTRL_QP_FILTER_MASK : 0) |
+            RNIC_FIELD_PREP(RNIC_CSR_TRACE_CTRL_ONE_IN_LOG2_MASK, t.one_in_log2));
 }
 
 void Device::stop_trace() { write(RNIC_CSR_TRACE_CTRL, 0); }
@@ -101,13 +115,16 @@ std::vector<TraceRecord> Device::read_trace(size_t limit) {
          RNIC_FIELD_GET(RNIC_CSR_TRACE_STAT_LEVEL_MASK, read(RNIC_CSR_TRACE_STAT)) != 0) {
     uint8_t e[RNIC_TRACE_EVENT_BYTES];
     for (uint32_t i = 0; i < sizeof e; i += 4) rnic_put_le(e, i, 4, read(RNIC_CSR_TRACE_RING + i));
-    out.push_back({rnic_trace_event_get_timestamp(e), static_cast<uint8_t>(rnic_trace_event_get_event(e)),
-                   rnic_trace_event_get_qpn(e), rnic_trace_event_get_info(e)});
+    out.push_back({rnic_trace_event_get_timestamp(e),
+                   static_cast<uint8_t>(rnic_trace_event_get_event(e)), rnic_trace_event_get_qpn(e),
+                   rnic_trace_event_get_info(e)});
   }
   return out;
 }
 
-uint32_t Device::trace_lost() { return RNIC_FIELD_GET(RNIC_CSR_TRACE_STAT_LOST_MASK, read(RNIC_CSR_TRACE_STAT)); }
+uint32_t Device::trace_lost() {
+  return RNIC_FIELD_GET(RNIC_CSR_TRACE_STAT_LOST_MASK, read(RNIC_CSR_TRACE_STAT));
+}
 
 BorderCycles Device::border(uint32_t n) {
   const uint32_t at = RNIC_CSR_BORDERS + 16 * n;
@@ -117,12 +134,15 @@ BorderCycles Device::border(uint32_t n) {
 
 const Capabilities& Device::probe() {
   if (const uint32_t magic = read(RNIC_CSR_ID_MAGIC); magic != RNIC_ID_MAGIC_VALUE)
-    throw Error(fmt::format("probe: ID_MAGIC reads {:#x}, expected {:#x}", magic, RNIC_ID_MAGIC_VALUE));
+    throw Error(
+        fmt::format("probe: ID_MAGIC reads {:#x}, expected {:#x}", magic, RNIC_ID_MAGIC_VALUE));
   if (const uint32_t hash = read(RNIC_CSR_ID_MAP_HASH); hash != RNIC_MAP_HASH)
-    throw Error(fmt::format("probe: the NIC's register map has hash {:#x}, this driver is made for {:#x}", hash,
-                            RNIC_MAP_HASH));
+    throw Error(
+        fmt::format("probe: the NIC's register map has hash {:#x}, this driver is made for {:#x}",
+                    hash, RNIC_MAP_HASH));
   wait_ready();
-  const uint32_t data = read(RNIC_CSR_CAP_DATA), cq = read(RNIC_CSR_CAP_CQ), mr = read(RNIC_CSR_CAP_MR);
+  const uint32_t data = read(RNIC_CSR_CAP_DATA), cq = read(RNIC_CSR_CAP_CQ),
+                 mr = read(RNIC_CSR_CAP_MR);
   const uint32_t path = read(RNIC_CSR_CAP_PATH), clk = read(RNIC_CSR_CLK_PERIOD);
   cap_.data_w = RNIC_FIELD_GET(RNIC_CSR_CAP_DATA_DATA_W_MASK, data);
   cap_.gen_fcs = RNIC_FIELD_GET(RNIC_CSR_CAP_DATA_GEN_FCS_MASK, data) != 0;
@@ -142,7 +162,8 @@ const Capabilities& Device::probe() {
 void Device::wait_ready(uint64_t limit_ns) {
   const uint64_t end = bus_.now_ns() + limit_ns;
   while ((read(RNIC_CSR_HEALTH) & RNIC_CSR_HEALTH_READY_MASK) == 0) {
-    if (bus_.now_ns() > end) throw Error(fmt::format("HEALTH.ready did not rise within {} ns", limit_ns));
+    if (bus_.now_ns() > end)
+      throw Error(fmt::format("HEALTH.ready did not rise within {} ns", limit_ns));
     bus_.wait_ns(100);
   }
 }
@@ -166,12 +187,14 @@ void Device::set_msix(uint32_t vector, uint64_t addr, uint32_t data, bool masked
   write(at + 12, masked ? 1 : 0);
 }
 
-// --------------------------------------------------------------------------------------------------- commands
+// ---------------------------------------------------------------------------------------------------
+// commands
 uint8_t Device::try_command(const void* cmd, const std::string& what) {
   uint8_t bytes[RNIC_CMD_BYTES];
   std::memcpy(bytes, cmd, sizeof bytes);
   rnic_cmd_set_token(bytes, ++token_);
-  for (uint32_t i = 0; i < RNIC_CMD_BYTES; i += 4) write(RNIC_CSR_MBOX_IN + i, static_cast<uint32_t>(rnic_get_le(bytes, i, 4)));
+  for (uint32_t i = 0; i < RNIC_CMD_BYTES; i += 4)
+    write(RNIC_CSR_MBOX_IN + i, static_cast<uint32_t>(rnic_get_le(bytes, i, 4)));
   write(RNIC_CSR_CMD_CTRL, RNIC_CSR_CMD_CTRL_GO_MASK);
   const uint64_t end = bus_.now_ns() + kCommandLimitNs;
   for (;;) {
@@ -179,7 +202,8 @@ uint8_t Device::try_command(const void* cmd, const std::string& what) {
     const bool busy = (s & RNIC_CSR_CMD_STATUS_BUSY_MASK) != 0;
     if (!busy && RNIC_FIELD_GET(RNIC_CSR_CMD_STATUS_TOKEN_MASK, s) == token_)
       return static_cast<uint8_t>(RNIC_FIELD_GET(RNIC_CSR_CMD_STATUS_STATUS_MASK, s));
-    if (bus_.now_ns() > end) throw Error(fmt::format("{}: no answer within {} ns", what, kCommandLimitNs));
+    if (bus_.now_ns() > end)
+      throw Error(fmt::format("{}: no answer within {} ns", what, kCommandLimitNs));
     bus_.wait_ns(20);
   }
 }
@@ -187,16 +211,20 @@ uint8_t Device::try_command(const void* cmd, const std::string& what) {
 void Device::command(const void* cmd, const std::string& what) {
   const uint8_t status = try_command(cmd, what);
   if (status != RNIC_CMD_STATUS_OK)
-    throw Error(fmt::format("{} {}: {}", what, rnic_cmd_get_number(cmd), command_status_name(status)));
+    throw Error(
+        fmt::format("{} {}: {}", what, rnic_cmd_get_number(cmd), command_status_name(status)));
 }
 
 std::vector<uint8_t> Device::answer() {
   std::vector<uint8_t> a(RNIC_CMD_BYTES);
-  for (uint32_t i = 0; i < RNIC_CMD_BYTES; i += 4) rnic_put_le(a.data(), i, 4, read(RNIC_CSR_MBOX_OUT + i));
+  for (uint32_t i = 0; i < RNIC_CMD_BYTES; i += 4)
+    rnic_put_le(a.data(), i, 4, read(RNIC_CSR_MBOX_OUT + i));
   return a;
 }
 
-void Device::create_pd(uint32_t pd) { command(Command(RNIC_CMD_OPCODE_CREATE_PD, pd).bytes, "CREATE_PD"); }
+void Device::create_pd(uint32_t pd) {
+  command(Command(RNIC_CMD_OPCODE_CREATE_PD, pd).bytes, "CREATE_PD");
+}
 
 void Device::destroy(uint8_t opcode, uint32_t number, const std::string& what) {
   command(Command(opcode, number).bytes, what);
@@ -262,7 +290,8 @@ void Device::create_path(const PathRequest& r) {
 std::unique_ptr<QueuePair> Device::create_qp(QpRequest r) {
   auto sq = r.sq ? std::move(r.sq) : bus_.alloc_ring(uint64_t{RNIC_WQE_BLOCK} << r.log_sq);
   auto rq = bus_.alloc_ring(uint64_t{RNIC_WQE_BLOCK} << r.log_rq);
-  auto qp = std::make_unique<QueuePair>(bus_, r.qpn, r.log_sq, r.log_rq, std::move(sq), std::move(rq));
+  auto qp =
+      std::make_unique<QueuePair>(bus_, r.qpn, r.log_sq, r.log_rq, std::move(sq), std::move(rq));
   // The BlueFlame slice: BAR1 / N_QP rounded down to a power of two, BF_SLICE_MAX at most.
   uint32_t slice = RNIC_BF_SLICE_MAX;
   while (uint64_t{slice} * cap_.n_qp > RNIC_BAR1_SIZE) slice /= 2;

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver of one NIC: probe, settings, commands, and the objects that they create. Everything that it knows of the
-// registers and descriptors comes from the generated C header.
+// The driver of one NIC: probe, settings, commands, and the objects that they create. Everything
+// that it knows of the registers and descriptors comes from the generated C header.
 //
 //   driver::Device nic(bus);
 //   nic.probe();                                             // magic, version, map hash, ready
 //   nic.create_eq(0, 6, /*vector=*/0);
 //   auto cq = nic.create_cq(3, 8);
 //   auto qp = nic.create_qp({.qpn = 5, .pd = 1, .send_cqn = 3, .recv_cqn = 3});
-//   nic.connect(*qp, {.dest_qpn = 9, .path = 0, .rq_psn = 100, .sq_psn = 200});   // RESET -> INIT -> RTR -> RTS
+//   nic.connect(*qp, {.dest_qpn = 9, .path = 0, .rq_psn = 100, .sq_psn = 200});   // RESET -> INIT
+//   -> RTR -> RTS
 //
-// Every wait is bounded; a refused command throws Error naming the command, the object and the status.
+// Every wait is bounded; a refused command throws Error naming the command, the object and the
+// status.
 #pragma once
 
 #include <array>
@@ -29,7 +31,8 @@ using Ip = std::array<uint8_t, 16>;  // IPv4 in the last four bytes
 Ip ipv4(uint8_t a, uint8_t b, uint8_t c, uint8_t d);
 
 struct Capabilities {
-  uint32_t data_w = 0, n_qp = 0, n_cq = 0, n_eq = 0, n_mr = 0, n_pd = 0, n_path = 0, n_msix = 0, devmem_bytes = 0;
+  uint32_t data_w = 0, n_qp = 0, n_cq = 0, n_eq = 0, n_mr = 0, n_pd = 0, n_path = 0, n_msix = 0,
+           devmem_bytes = 0;
   uint32_t core_ps = 0, mac_ps = 0;
   bool gen_fcs = false;
 };
@@ -69,11 +72,12 @@ struct QpRequest {
 struct ConnectRequest {
   uint32_t dest_qpn = 0;
   uint16_t path = 0;
-  uint8_t mtu = 5;                // path_mtu: 1..5 = 256..4096
+  uint8_t mtu = 5;  // path_mtu: 1..5 = 256..4096
   uint32_t rq_psn = 0, sq_psn = 0;
   uint16_t pkey = 0xFFFF;
   bool remote_write = true, remote_read = true, remote_atomic = true;
-  uint8_t min_rnr_timer = 12, timeout = 14, retry_cnt = 7, rnr_retry = 7, max_rd_atomic = 16, max_dest_rd_atomic = 16;
+  uint8_t min_rnr_timer = 12, timeout = 14, retry_cnt = 7, rnr_retry = 7, max_rd_atomic = 16,
+          max_dest_rd_atomic = 16;
 };
 
 struct QpInfo {
@@ -95,10 +99,10 @@ struct TraceRecord {
 };
 
 struct TraceSetup {
-  bool all = true;          // false: only sampled WQEs
-  bool one_qp = false;      // sample only WQEs of `qpn`
+  bool all = true;      // false: only sampled WQEs
+  bool one_qp = false;  // sample only WQEs of `qpn`
   uint32_t qpn = 0;
-  uint32_t one_in_log2 = 0; // sample one WQE in 2^n
+  uint32_t one_in_log2 = 0;  // sample one WQE in 2^n
 };
 
 struct BorderCycles {
@@ -109,7 +113,7 @@ class EventQueue {
  public:
   EventQueue(Bus& bus, uint32_t eqn, uint32_t log_size, std::unique_ptr<DmaMemory> ring);
   std::optional<Event> poll();
-  void update();                  // tells the NIC the consumer index
+  void update();  // tells the NIC the consumer index
   uint64_t ring_addr() const { return ring_->bus_addr(); }
 
  private:
@@ -127,7 +131,7 @@ class Device {
   const Capabilities& probe();
   const Capabilities& capabilities() const { return cap_; }
   void wait_ready(uint64_t limit_ns = 100'000);
-  void reset();                                            // whole device; returns when it is ready again
+  void reset();  // whole device; returns when it is ready again
 
   // Registers by offset; 64-bit ones low word first (read) or high word last (write).
   uint32_t read(uint32_t offset) { return bus_.read32(Bar::kRegisters, offset); }
@@ -142,17 +146,17 @@ class Device {
   void command(const void* cmd, const std::string& what);
   // The same, returning the status.
   uint8_t try_command(const void* cmd, const std::string& what);
-  std::vector<uint8_t> answer();                           // MBOX_OUT
+  std::vector<uint8_t> answer();  // MBOX_OUT
 
   void create_pd(uint32_t pd);
   void destroy(uint8_t opcode, uint32_t number, const std::string& what);
-  uint32_t create_mr(const MrRequest& r);                  // returns the key
+  uint32_t create_mr(const MrRequest& r);  // returns the key
   std::unique_ptr<CompletionQueue> create_cq(uint32_t cqn, uint32_t log_size, uint32_t eqn = 0);
   std::unique_ptr<EventQueue> create_eq(uint32_t eqn, uint32_t log_size, uint32_t vector);
   void create_path(const PathRequest& r);
   std::unique_ptr<QueuePair> create_qp(QpRequest r);
   void connect(QueuePair& qp, const ConnectRequest& r);
-  void modify_state(QueuePair& qp, uint8_t state);         // to RESET or ERR
+  void modify_state(QueuePair& qp, uint8_t state);  // to RESET or ERR
   QpInfo query_qp(uint32_t qpn);
 
   // Empties the trace ring and lets it fill.

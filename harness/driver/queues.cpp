@@ -20,38 +20,62 @@ uint32_t blocks_for(const WriteRequest& r) {
 
 const char* opcode_name(uint8_t cqe_opcode) {
   switch (cqe_opcode) {
-    case RNIC_CQE_OPCODE_REQ: return "REQ";
-    case RNIC_CQE_OPCODE_RECV_WRITE_IMM: return "RECV_WRITE_IMM";
-    case RNIC_CQE_OPCODE_RECV: return "RECV";
-    case RNIC_CQE_OPCODE_RECV_IMM: return "RECV_IMM";
-    case RNIC_CQE_OPCODE_RECV_INV: return "RECV_INV";
-    case RNIC_CQE_OPCODE_REQ_ERR: return "REQ_ERR";
-    case RNIC_CQE_OPCODE_RECV_ERR: return "RECV_ERR";
-    default: return "?";
+    case RNIC_CQE_OPCODE_REQ:
+      return "REQ";
+    case RNIC_CQE_OPCODE_RECV_WRITE_IMM:
+      return "RECV_WRITE_IMM";
+    case RNIC_CQE_OPCODE_RECV:
+      return "RECV";
+    case RNIC_CQE_OPCODE_RECV_IMM:
+      return "RECV_IMM";
+    case RNIC_CQE_OPCODE_RECV_INV:
+      return "RECV_INV";
+    case RNIC_CQE_OPCODE_REQ_ERR:
+      return "REQ_ERR";
+    case RNIC_CQE_OPCODE_RECV_ERR:
+      return "RECV_ERR";
+    default:
+      return "?";
   }
 }
 
 const char* status_name(uint8_t cqe_status) {
   switch (cqe_status) {
-    case RNIC_CQE_STATUS_SUCCESS: return "SUCCESS";
-    case RNIC_CQE_STATUS_LOC_LEN_ERR: return "LOC_LEN_ERR";
-    case RNIC_CQE_STATUS_LOC_QP_OP_ERR: return "LOC_QP_OP_ERR";
-    case RNIC_CQE_STATUS_LOC_PROT_ERR: return "LOC_PROT_ERR";
-    case RNIC_CQE_STATUS_WR_FLUSH_ERR: return "WR_FLUSH_ERR";
-    case RNIC_CQE_STATUS_BAD_RESP_ERR: return "BAD_RESP_ERR";
-    case RNIC_CQE_STATUS_LOC_ACCESS_ERR: return "LOC_ACCESS_ERR";
-    case RNIC_CQE_STATUS_REM_INV_REQ_ERR: return "REM_INV_REQ_ERR";
-    case RNIC_CQE_STATUS_REM_ACCESS_ERR: return "REM_ACCESS_ERR";
-    case RNIC_CQE_STATUS_REM_OP_ERR: return "REM_OP_ERR";
-    case RNIC_CQE_STATUS_RETRY_EXC_ERR: return "RETRY_EXC_ERR";
-    case RNIC_CQE_STATUS_RNR_RETRY_EXC_ERR: return "RNR_RETRY_EXC_ERR";
-    case RNIC_CQE_STATUS_FATAL_ERR: return "FATAL_ERR";
-    default: return "?";
+    case RNIC_CQE_STATUS_SUCCESS:
+      return "SUCCESS";
+    case RNIC_CQE_STATUS_LOC_LEN_ERR:
+      return "LOC_LEN_ERR";
+    case RNIC_CQE_STATUS_LOC_QP_OP_ERR:
+      return "LOC_QP_OP_ERR";
+    case RNIC_CQE_STATUS_LOC_PROT_ERR:
+      return "LOC_PROT_ERR";
+    case RNIC_CQE_STATUS_WR_FLUSH_ERR:
+      return "WR_FLUSH_ERR";
+    case RNIC_CQE_STATUS_BAD_RESP_ERR:
+      return "BAD_RESP_ERR";
+    case RNIC_CQE_STATUS_LOC_ACCESS_ERR:
+      return "LOC_ACCESS_ERR";
+    case RNIC_CQE_STATUS_REM_INV_REQ_ERR:
+      return "REM_INV_REQ_ERR";
+    case RNIC_CQE_STATUS_REM_ACCESS_ERR:
+      return "REM_ACCESS_ERR";
+    case RNIC_CQE_STATUS_REM_OP_ERR:
+      return "REM_OP_ERR";
+    case RNIC_CQE_STATUS_RETRY_EXC_ERR:
+      return "RETRY_EXC_ERR";
+    case RNIC_CQE_STATUS_RNR_RETRY_EXC_ERR:
+      return "RNR_RETRY_EXC_ERR";
+    case RNIC_CQE_STATUS_FATAL_ERR:
+      return "FATAL_ERR";
+    default:
+      return "?";
   }
 }
 
-// ------------------------------------------------------------------------------------------ completion queue
-CompletionQueue::CompletionQueue(Bus& bus, uint32_t cqn, uint32_t log_size, std::unique_ptr<DmaMemory> ring)
+// ------------------------------------------------------------------------------------------
+// completion queue
+CompletionQueue::CompletionQueue(Bus& bus, uint32_t cqn, uint32_t log_size,
+                                 std::unique_ptr<DmaMemory> ring)
     : bus_(bus), cqn_(cqn), log_size_(log_size), ring_(std::move(ring)) {
   const std::vector<uint8_t> zeros(ring_->size());
   ring_->write(0, zeros.data(), zeros.size());
@@ -87,9 +111,10 @@ void CompletionQueue::update(bool arm, bool arm_solicited) {
   bus_.write32(Bar::kRegisters, RNIC_CSR_CQ_CONS + 8 * cqn_, v);
 }
 
-// ------------------------------------------------------------------------------------------------ queue pair
-QueuePair::QueuePair(Bus& bus, uint32_t qpn, uint32_t log_sq, uint32_t log_rq, std::unique_ptr<DmaMemory> sq,
-                     std::unique_ptr<DmaMemory> rq)
+// ------------------------------------------------------------------------------------------------
+// queue pair
+QueuePair::QueuePair(Bus& bus, uint32_t qpn, uint32_t log_sq, uint32_t log_rq,
+                     std::unique_ptr<DmaMemory> sq, std::unique_ptr<DmaMemory> rq)
     : bus_(bus),
       qpn_(qpn),
       log_sq_(log_sq),
@@ -110,7 +135,8 @@ void QueuePair::store_block(uint16_t index, const uint8_t* block) {
 
 uint16_t QueuePair::post_write(const WriteRequest& r) {
   if (!r.use_inline && r.local.size() > 6) throw Error("post_write: more than 6 segments");
-  if (r.use_inline && r.inline_data.size() > RNIC_MAX_INLINE) throw Error("post_write: more inline data than MAX_INLINE");
+  if (r.use_inline && r.inline_data.size() > RNIC_MAX_INLINE)
+    throw Error("post_write: more inline data than MAX_INLINE");
   std::vector<uint8_t> w(size_t{blocks_for(r)} * kBlock);
   uint8_t* p = w.data();
   rnic_wqe_set_opcode(p, r.imm ? RNIC_WQE_OPCODE_WRITE_IMM : RNIC_WQE_OPCODE_WRITE);
@@ -140,11 +166,14 @@ uint16_t QueuePair::post_write(const WriteRequest& r) {
 
 uint16_t QueuePair::post_raw(std::vector<uint8_t> wqe) {
   const auto blocks = static_cast<uint32_t>(wqe.size() / kBlock);
-  if (wqe.size() % kBlock != 0 || blocks == 0) throw Error("post_raw: a WQE is whole 64-byte blocks");
-  if (blocks > free_blocks()) throw Error("QP " + std::to_string(qpn_) + ": the send queue is full");
+  if (wqe.size() % kBlock != 0 || blocks == 0)
+    throw Error("post_raw: a WQE is whole 64-byte blocks");
+  if (blocks > free_blocks())
+    throw Error("QP " + std::to_string(qpn_) + ": the send queue is full");
   const uint16_t index = prod_;
   rnic_wqe_set_index(wqe.data(), index);
-  for (uint32_t i = 0; i < blocks; ++i) store_block(static_cast<uint16_t>(index + i), wqe.data() + size_t{i} * kBlock);
+  for (uint32_t i = 0; i < blocks; ++i)
+    store_block(static_cast<uint16_t>(index + i), wqe.data() + size_t{i} * kBlock);
   blocks_[index & ((1u << log_sq_) - 1)] = static_cast<uint8_t>(blocks);
   prod_ = static_cast<uint16_t>(prod_ + blocks);
   return index;
@@ -159,13 +188,16 @@ void QueuePair::push_blueflame(uint16_t index) {
   const uint32_t blocks = blocks_at(index);
   std::vector<uint8_t> w(size_t{blocks} * kBlock);
   for (uint32_t i = 0; i < blocks; ++i)
-    sq_->read(uint64_t{(index + i) & ((1u << log_sq_) - 1)} * kBlock, w.data() + size_t{i} * kBlock, kBlock);
+    sq_->read(uint64_t{(index + i) & ((1u << log_sq_) - 1)} * kBlock, w.data() + size_t{i} * kBlock,
+              kBlock);
   if (w.size() > slice_) return ring();
   bus_.write_barrier();
   bus_.write_block(Bar::kBlueFlame, qpn_ * slice_, w.data(), static_cast<uint32_t>(w.size()));
 }
 
-void QueuePair::completed(uint16_t index) { cons_ = static_cast<uint16_t>(index + blocks_at(index)); }
+void QueuePair::completed(uint16_t index) {
+  cons_ = static_cast<uint16_t>(index + blocks_at(index));
+}
 
 void QueuePair::post_receives(uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {

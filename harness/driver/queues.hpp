@@ -23,25 +23,25 @@ struct Segment {
 };
 
 struct WriteRequest {
-  std::vector<Segment> local;          // up to 6; none with inline_data
-  std::vector<uint8_t> inline_data;    // up to 4,064 bytes
+  std::vector<Segment> local;        // up to 6; none with inline_data
+  std::vector<uint8_t> inline_data;  // up to 4,064 bytes
   bool use_inline = false;
   uint64_t remote_va = 0;
   uint32_t rkey = 0;
-  std::optional<uint32_t> imm;         // WRITE with immediate; first wire byte highest
+  std::optional<uint32_t> imm;  // WRITE with immediate; first wire byte highest
   bool signaled = true;
   bool solicited = false;
-  bool sampled = false;                // trace it
-  bool long_form = false;              // 128 B even if 64 B would do
+  bool sampled = false;    // trace it
+  bool long_form = false;  // 128 B even if 64 B would do
 };
 
 struct Completion {
   uint8_t opcode = 0, status = 0, syndrome = 0;
   uint16_t wqe_index = 0;
   uint32_t qpn = 0, byte_count = 0;
-  std::optional<uint32_t> imm;         // first wire byte highest
+  std::optional<uint32_t> imm;  // first wire byte highest
   bool ipv6 = false;
-  uint64_t timestamp = 0;              // core cycles
+  uint64_t timestamp = 0;  // core cycles
   bool ok() const { return status == 0; }
 };
 const char* opcode_name(uint8_t cqe_opcode);
@@ -50,7 +50,7 @@ const char* status_name(uint8_t cqe_status);
 class CompletionQueue {
  public:
   CompletionQueue(Bus& bus, uint32_t cqn, uint32_t log_size, std::unique_ptr<DmaMemory> ring);
-  std::optional<Completion> poll();    // the next CQE, if the NIC has written it
+  std::optional<Completion> poll();  // the next CQE, if the NIC has written it
   void update(bool arm = false, bool arm_solicited = false);  // tells the NIC the consumer index
   uint32_t number() const { return cqn_; }
   uint64_t ring_addr() const { return ring_->bus_addr(); }
@@ -70,11 +70,12 @@ class QueuePair {
   QueuePair(Bus& bus, uint32_t qpn, uint32_t log_sq, uint32_t log_rq, std::unique_ptr<DmaMemory> sq,
             std::unique_ptr<DmaMemory> rq);
 
-  // Puts a WQE into the ring and returns its block index. Throws Error when the ring is full or the request impossible.
+  // Puts a WQE into the ring and returns its block index. Throws Error when the ring is full or the
+  // request impossible.
   uint16_t post_write(const WriteRequest& request);
   // Any WQE, in whole blocks; its index field is set here.
   uint16_t post_raw(std::vector<uint8_t> wqe);
-  void ring();                         // doorbell
+  void ring();  // doorbell
   // Pushes the WQE at `index` (the last posted) through BlueFlame instead of a doorbell.
   void push_blueflame(uint16_t index);
   // Frees the ring up to and including the WQE at `index`, whose CQE (or a later one's) was seen.
@@ -102,7 +103,7 @@ class QueuePair {
   std::unique_ptr<DmaMemory> sq_, rq_;
   uint16_t prod_ = 0, cons_ = 0, rq_prod_ = 0;
   uint32_t slice_ = 0;
-  std::vector<uint8_t> blocks_;        // blocks of the WQE that begins at a ring position
+  std::vector<uint8_t> blocks_;  // blocks of the WQE that begins at a ring position
 };
 
 }  // namespace rnic::driver

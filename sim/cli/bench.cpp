@@ -22,7 +22,8 @@ int run_bench(const BenchOptions& options) {
   for (const auto& e : fs::directory_iterator(options.folder)) {
     const std::string stem = e.path().stem();
     if (e.path().extension() != ".yaml" || stem == "expected") continue;
-    if (options.only.empty() || std::find(options.only.begin(), options.only.end(), stem) != options.only.end())
+    if (options.only.empty() ||
+        std::find(options.only.begin(), options.only.end(), stem) != options.only.end())
       names.push_back(stem);
   }
   std::sort(names.begin(), names.end());
@@ -72,7 +73,8 @@ int run_bench(const BenchOptions& options) {
     const std::string bad = expected.check(f);
     ++held;
     if (!bad.empty()) ++off;
-    fmt::print("{:<56}{:>14.3f}  {:<18}{:>12}  {}\n", f.name, f.value, f.unit, goal, bad.empty() ? "ok" : "OFF: " + bad);
+    fmt::print("{:<56}{:>14.3f}  {:<18}{:>12}  {}\n", f.name, f.value, f.unit, goal,
+               bad.empty() ? "ok" : "OFF: " + bad);
   }
   if (options.only.empty()) {
     for (const Expectation& e : expected.all()) {

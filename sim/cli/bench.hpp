@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `rnic-sim bench`: runs the scenarios of sim/bench and holds their figures against sim/bench/expected.yaml.
+// `rnic-sim bench`: runs the scenarios of sim/bench and holds their figures against
+// sim/bench/expected.yaml.
 #pragma once
 
 #include <string>

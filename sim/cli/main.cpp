@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rnic-sim: runs scenarios, replays recorded traffic, holds figures against their expectations.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <filesystem>
@@ -61,16 +61,17 @@ int run(const RunArgs& args) {
   o.tlp_file = file(args.tlp, "tlp.log");
   o.trace_file = file(args.trace, "trace.json");
   if (args.files) fs::create_directories(folder);
-  fmt::print("{}\n  scenario {}, seed {}, {} bit, {:.0f} Gb/s, {} thread{}\n", settings.title, path, settings.seed,
-             settings.data_w, static_cast<double>(settings.wire.rate_bps) * 1e-9, args.threads,
-             args.threads == 1 ? "" : "s");
+  fmt::print("{}\n  scenario {}, seed {}, {} bit, {:.0f} Gb/s, {} thread{}\n", settings.title, path,
+             settings.seed, settings.data_w, static_cast<double>(settings.wire.rate_bps) * 1e-9,
+             args.threads, args.threads == 1 ? "" : "s");
   sim::Session session(settings, o, [](const std::string& line) {
     fmt::print("{}\n", line);
     std::fflush(stdout);
   });
   const bool good = session.run();
   fmt::print("\n== Figures\n");
-  for (const sim::Figure& f : session.figures().all()) fmt::print("  {:<48}{:>14.3f} {}\n", f.name, f.value, f.unit);
+  for (const sim::Figure& f : session.figures().all())
+    fmt::print("  {:<48}{:>14.3f} {}\n", f.name, f.value, f.unit);
   fmt::print("\n");
   for (const auto& [what, path_of] : {std::pair<const char*, std::string>{"capture", o.pcap_file},
                                       {"TLP logs", o.tlp_file},
@@ -79,8 +80,8 @@ int run(const RunArgs& args) {
     if (!path_of.empty()) fmt::print("  {}: {}\n", what, path_of);
   }
   return verdict(good, good ? fmt::format("{} in {:.1f} s", stem, session.wall_seconds())
-                            : fmt::format("{}: {} problems, the first: {}", stem, session.problems().size(),
-                                          session.problems().front()));
+                            : fmt::format("{}: {} problems, the first: {}", stem,
+                                          session.problems().size(), session.problems().front()));
 }
 
 struct ReplayArgs {
@@ -95,11 +96,13 @@ int replay(const ReplayArgs& args) {
   size_t runs = 0, bad = 0;
   for (std::string f : files) {
     if (fs::path(f).extension() == ".pcap") f = fs::path(f).replace_extension(".json");
-    if (!fs::exists(f) && fs::exists(kRoot + "/tests/captures/" + f + ".json")) f = kRoot + "/tests/captures/" + f + ".json";
+    if (!fs::exists(f) && fs::exists(kRoot + "/tests/captures/" + f + ".json"))
+      f = kRoot + "/tests/captures/" + f + ".json";
     const roce::CaptureFile capture = roce::CaptureFile::load(f);
     for (const roce::CaptureRun& r : capture.runs()) {
       if (!r.all_write()) {
-        if (!args.captures.empty()) fmt::print("{:<34} skipped: its requests are not all WRITE on RC\n", r.name());
+        if (!args.captures.empty())
+          fmt::print("{:<34} skipped: its requests are not all WRITE on RC\n", r.name());
         continue;
       }
       ++runs;
@@ -108,9 +111,11 @@ int replay(const ReplayArgs& args) {
       o.pcap_file = args.pcap;
       o.wave_file = args.wave;
       const sim::ReplayResult result = sim::replay_run(r, o);
-      fmt::print("{:<34} {:>4} frames in, {:>4} out; {:>6} bytes compared, {} receives; acknowledged {}: {}\n", r.name(),
-                 result.frames_in, result.frames_out, result.bytes_compared, result.receive_completions, result.acks,
-                 result.ok() ? "same" : "DIFFERENT");
+      fmt::print(
+          "{:<34} {:>4} frames in, {:>4} out; {:>6} bytes compared, {} receives; acknowledged {}: "
+          "{}\n",
+          r.name(), result.frames_in, result.frames_out, result.bytes_compared,
+          result.receive_completions, result.acks, result.ok() ? "same" : "DIFFERENT");
       for (const std::string& d : result.differences) fmt::print("    {}\n", d);
       std::fflush(stdout);
       if (!result.ok()) ++bad;
@@ -125,10 +130,12 @@ int list() {
     fmt::print("{}\n", folder);
     std::vector<fs::path> files;
     for (const auto& e : fs::directory_iterator(kRoot + "/" + folder)) {
-      if (e.path().extension() == ".yaml" && e.path().stem() != "expected") files.push_back(e.path());
+      if (e.path().extension() == ".yaml" && e.path().stem() != "expected")
+        files.push_back(e.path());
     }
     std::sort(files.begin(), files.end());
-    for (const fs::path& f : files) fmt::print("  {:<20} {}\n", f.stem().string(), sim::scenario_title(f));
+    for (const fs::path& f : files)
+      fmt::print("  {:<20} {}\n", f.stem().string(), sim::scenario_title(f));
   }
   std::string widths;
   for (uint32_t w : sim::nic_widths()) widths += fmt::format("{}{}", widths.empty() ? "" : ", ", w);
@@ -143,30 +150,41 @@ int main(int argc, char** argv) {
 
   RunArgs run_args;
   auto* run_cmd = app.add_subcommand("run", "Run a scenario");
-  run_cmd->add_option("scenario", run_args.scenario, "YAML file, or the name of one in sim/scenarios")->required();
-  run_cmd->add_option("--set", run_args.set, "key=value, replaces a value of the file (wire.delay=5ns)");
+  run_cmd
+      ->add_option("scenario", run_args.scenario, "YAML file, or the name of one in sim/scenarios")
+      ->required();
+  run_cmd->add_option("--set", run_args.set,
+                      "key=value, replaces a value of the file (wire.delay=5ns)");
   run_cmd->add_option("--seed", run_args.seed, "root of everything random");
-  run_cmd->add_option("--threads", run_args.threads, "2: one thread per node; same cycles")->check(CLI::Range(1, 64));
+  run_cmd->add_option("--threads", run_args.threads, "2: one thread per node; same cycles")
+      ->check(CLI::Range(1, 64));
   run_cmd->add_option("--out", run_args.out, "folder for the files (default: out)");
   run_cmd->add_flag("!--no-files", run_args.files, "write no capture, TLP log, trace unless named");
   run_cmd->add_option("--pcap", run_args.pcap, "capture of the wire");
   run_cmd->add_option("--tlp-log", run_args.tlp, "text log of every TLP, one file per node");
-  run_cmd->add_option("--trace-json", run_args.trace, "stages and events for Perfetto or chrome://tracing");
-  run_cmd->add_option("--wave", run_args.wave, "FST waves (program rnic-sim-wave), one file per node");
+  run_cmd->add_option("--trace-json", run_args.trace,
+                      "stages and events for Perfetto or chrome://tracing");
+  run_cmd->add_option("--wave", run_args.wave,
+                      "FST waves (program rnic-sim-wave), one file per node");
 
   ReplayArgs replay_args;
-  auto* replay_cmd = app.add_subcommand("replay", "Feed recorded WRITE runs of a software stack into a NIC");
-  replay_cmd->add_option("capture", replay_args.captures, "capture (.json or .pcap); none: all of tests/captures");
+  auto* replay_cmd =
+      app.add_subcommand("replay", "Feed recorded WRITE runs of a software stack into a NIC");
+  replay_cmd->add_option("capture", replay_args.captures,
+                         "capture (.json or .pcap); none: all of tests/captures");
   replay_cmd->add_option("--data-w", replay_args.data_w, "width of the NIC");
-  replay_cmd->add_option("--pcap", replay_args.pcap, "capture of what went over the simulated wire");
+  replay_cmd->add_option("--pcap", replay_args.pcap,
+                         "capture of what went over the simulated wire");
   replay_cmd->add_option("--wave", replay_args.wave, "FST waves (program rnic-sim-wave)");
 
   sim::BenchOptions bench_args;
   bench_args.folder = kRoot + "/sim/bench";
-  auto* bench_cmd = app.add_subcommand("bench", "Measure, and compare with sim/bench/expected.yaml");
+  auto* bench_cmd =
+      app.add_subcommand("bench", "Measure, and compare with sim/bench/expected.yaml");
   bench_cmd->add_option("only", bench_args.only, "benchmarks by name; none: all");
   bench_cmd->add_flag("--update", bench_args.update, "write the exact values anew");
-  bench_cmd->add_option("--best-of", bench_args.best_of, "runs of what reports simulation speed")->check(CLI::Range(1, 20));
+  bench_cmd->add_option("--best-of", bench_args.best_of, "runs of what reports simulation speed")
+      ->check(CLI::Range(1, 20));
 
   auto* list_cmd = app.add_subcommand("list", "Scenarios and widths");
   CLI11_PARSE(app, argc, argv);

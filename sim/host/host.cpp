@@ -10,12 +10,19 @@ namespace rnic::sim {
 
 uint8_t mtu_code(uint32_t bytes) {
   switch (bytes) {
-    case 256: return RNIC_PATH_MTU_MTU_256;
-    case 512: return RNIC_PATH_MTU_MTU_512;
-    case 1024: return RNIC_PATH_MTU_MTU_1024;
-    case 2048: return RNIC_PATH_MTU_MTU_2048;
-    case 4096: return RNIC_PATH_MTU_MTU_4096;
-    default: throw std::invalid_argument("mtu " + std::to_string(bytes) + ": 256, 512, 1024, 2048 or 4096");
+    case 256:
+      return RNIC_PATH_MTU_MTU_256;
+    case 512:
+      return RNIC_PATH_MTU_MTU_512;
+    case 1024:
+      return RNIC_PATH_MTU_MTU_1024;
+    case 2048:
+      return RNIC_PATH_MTU_MTU_2048;
+    case 4096:
+      return RNIC_PATH_MTU_MTU_4096;
+    default:
+      throw std::invalid_argument("mtu " + std::to_string(bytes) +
+                                  ": 256, 512, 1024, 2048 or 4096");
   }
 }
 
@@ -36,17 +43,21 @@ driver::Ip Host::ip(uint8_t id) const {
 void Host::start(uint8_t peer_id) {
   nic_->probe();
   const pcie::Config& pcie = node_.config().pcie;
-  const auto code = [](uint32_t bytes) { return static_cast<uint32_t>(std::countr_zero(bytes / 128)); };
+  const auto code = [](uint32_t bytes) {
+    return static_cast<uint32_t>(std::countr_zero(bytes / 128));
+  };
   nic_->write(RNIC_CSR_DMA_CFG, RNIC_FIELD_PREP(RNIC_CSR_DMA_CFG_MPS_MASK, code(pcie.mps)) |
                                     RNIC_FIELD_PREP(RNIC_CSR_DMA_CFG_MRRS_MASK, code(pcie.mrrs)) |
                                     (config_.relaxed ? RNIC_CSR_DMA_CFG_RELAXED_MASK : 0));
   nic_->write(RNIC_CSR_DMA_TIMEOUT, config_.dma_timeout_us);
   nic_->write(RNIC_CSR_DMA_PACING_CTRL, config_.pacing);
   nic_->write(RNIC_CSR_TX_START_THRESHOLD, config_.tx_start_threshold);
-  nic_->write(RNIC_CSR_ACK_COALESCE, RNIC_FIELD_PREP(RNIC_CSR_ACK_COALESCE_COUNT_MASK, config_.ack_count) |
-                                         RNIC_FIELD_PREP(RNIC_CSR_ACK_COALESCE_CYCLES_MASK, config_.ack_cycles));
-  nic_->write(RNIC_CSR_MAC_CFG, RNIC_CSR_MAC_CFG_PROMISC_RAW_MASK |
-                                    RNIC_FIELD_PREP(RNIC_CSR_MAC_CFG_ACK_REQ_EVERY_MASK, config_.ack_req_every));
+  nic_->write(RNIC_CSR_ACK_COALESCE,
+              RNIC_FIELD_PREP(RNIC_CSR_ACK_COALESCE_COUNT_MASK, config_.ack_count) |
+                  RNIC_FIELD_PREP(RNIC_CSR_ACK_COALESCE_CYCLES_MASK, config_.ack_cycles));
+  nic_->write(RNIC_CSR_MAC_CFG,
+              RNIC_CSR_MAC_CFG_PROMISC_RAW_MASK |
+                  RNIC_FIELD_PREP(RNIC_CSR_MAC_CFG_ACK_REQ_EVERY_MASK, config_.ack_req_every));
   uint64_t mac_value = 0;
   for (uint8_t b : mac(config_.id)) mac_value = mac_value << 8 | b;
   nic_->write64(RNIC_CSR_PORT_MAC, mac_value);
@@ -78,7 +89,8 @@ void Host::restart(uint8_t peer_id) {
   start(peer_id);
 }
 
-Region& Host::region(Place place, uint64_t size, uint64_t misalign, const driver::MrRequest& access, size_t gpu) {
+Region& Host::region(Place place, uint64_t size, uint64_t misalign, const driver::MrRequest& access,
+                     size_t gpu) {
   auto r = std::make_unique<Region>();
   r->place = place;
   r->size = size;
@@ -134,8 +146,8 @@ Qp& Host::create_qp(QpOptions options) {
   return *qps_.back();
 }
 
-uint16_t Host::post_write(Qp& qp, const Region& src, uint64_t src_off, const Region& dst, uint64_t dst_off,
-                          uint32_t len, bool signaled) {
+uint16_t Host::post_write(Qp& qp, const Region& src, uint64_t src_off, const Region& dst,
+                          uint64_t dst_off, uint32_t len, bool signaled) {
   driver::WriteRequest w;
   w.local = {{src.key, len, src.va + src_off}};
   w.remote_va = dst.va + dst_off;
@@ -144,7 +156,8 @@ uint16_t Host::post_write(Qp& qp, const Region& src, uint64_t src_off, const Reg
   return qp.qp->post_write(w);
 }
 
-uint16_t Host::write(Qp& qp, const Region& src, uint64_t src_off, const Region& dst, uint64_t dst_off, uint32_t len) {
+uint16_t Host::write(Qp& qp, const Region& src, uint64_t src_off, const Region& dst,
+                     uint64_t dst_off, uint32_t len) {
   const uint16_t index = post_write(qp, src, src_off, dst, dst_off, len);
   qp.qp->ring();
   return index;

@@ -22,17 +22,17 @@
 namespace rnic::sim {
 
 struct HostConfig {
-  uint8_t id = 1;                      // addresses are made of it
+  uint8_t id = 1;  // addresses are made of it
   bool ipv6 = false;
   bool vlan = false;
   uint16_t vlan_id = 0;
   uint8_t pcp = 0, dscp = 0;
-  uint32_t tx_start_threshold = 0;     // bytes; 0: whole frames
+  uint32_t tx_start_threshold = 0;  // bytes; 0: whole frames
   uint32_t ack_count = 16, ack_cycles = 64;
   uint32_t ack_req_every = 16;
-  uint32_t pacing = 64;                // outstanding read TLPs
+  uint32_t pacing = 64;  // outstanding read TLPs
   uint32_t dma_timeout_us = 10'000;
-  bool peer_to_peer = true;            // GDR_BAR_EN
+  bool peer_to_peer = true;  // GDR_BAR_EN
   bool relaxed = true;
 };
 
@@ -54,7 +54,7 @@ struct Qp {
   std::unique_ptr<driver::QueuePair> qp;
   uint32_t cqn = 0;
   uint32_t sq_psn = 0, rq_psn = 0;
-  uint32_t mtu = 4096;  // bytes
+  uint32_t mtu = 4096;                      // bytes
   std::deque<driver::Completion> received;  // of the receive side, in order
   uint32_t number() const { return qp->number(); }
 };
@@ -82,13 +82,15 @@ class Host {
   void restart(uint8_t peer_id);
 
   // Registers memory; `misalign` bytes behind a page.
-  Region& region(Place place, uint64_t size, uint64_t misalign = 0, const driver::MrRequest& access = {}, size_t gpu = 0);
+  Region& region(Place place, uint64_t size, uint64_t misalign = 0,
+                 const driver::MrRequest& access = {}, size_t gpu = 0);
   Qp& create_qp(QpOptions options = {});
   // Posts one WRITE without ringing; returns the block index.
-  uint16_t post_write(Qp& qp, const Region& src, uint64_t src_off, const Region& dst, uint64_t dst_off, uint32_t len,
-                      bool signaled = true);
+  uint16_t post_write(Qp& qp, const Region& src, uint64_t src_off, const Region& dst,
+                      uint64_t dst_off, uint32_t len, bool signaled = true);
   // Posts and rings.
-  uint16_t write(Qp& qp, const Region& src, uint64_t src_off, const Region& dst, uint64_t dst_off, uint32_t len);
+  uint16_t write(Qp& qp, const Region& src, uint64_t src_off, const Region& dst, uint64_t dst_off,
+                 uint32_t len);
   // The next CQE of the send side; those of the receive side go to qp.received.
   std::optional<driver::Completion> poll(Qp& qp);
   driver::Completion wait_completion(Qp& qp, TimePs limit_ps = 200'000'000);

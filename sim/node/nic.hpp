@@ -5,7 +5,8 @@
 //   nic->attach(port, &link.tx(0), &link.rx(0));
 //   nic->step(now, kCoreEdge | kMacEdge);       // one rising edge of one or both clocks
 //
-// A step samples every pin, evaluates the edge, then drives what the next edge will see (style: two-phase).
+// A step samples every pin, evaluates the edge, then drives what the next edge will see (style:
+// two-phase).
 #pragma once
 
 #include <cstdint>
@@ -36,8 +37,8 @@ struct NicInfo {
 
 struct NicOptions {
   uint32_t data_w = 512;
-  uint64_t seed = 1;       // of what the model does not initialise
-  std::string wave_file;   // FST, needs a model with waves
+  uint64_t seed = 1;      // of what the model does not initialise
+  std::string wave_file;  // FST, needs a model with waves
 };
 
 // One event of the trace bus, in the cycle in which its source drove it.
@@ -51,15 +52,15 @@ struct TraceEvent {
   uint32_t info = 0;
 };
 
-// Pins as events of their own, numbered above the hardware's. MAC: qpn is 0, info counts frames. BAR: info is the data
-// of BAR0, the address of BAR1.
+// Pins as events of their own, numbered above the hardware's. MAC: qpn is 0, info counts frames.
+// BAR: info is the data of BAR0, the address of BAR1.
 enum PinEvent : uint8_t {
   kMacTxFirst = 200,  // first beat of a frame taken on mac_tx
   kMacTxLast = 201,
   kMacRxFirst = 202,  // first beat of a frame on mac_rx
   kMacRxLast = 203,
-  kBar0Write = 204,   // data of a BAR0 write taken
-  kBar1Write = 205,   // a beat of BAR1 taken
+  kBar0Write = 204,  // data of a BAR0 write taken
+  kBar1Write = 205,  // a beat of BAR1 taken
 };
 
 // Hears of each event; called inside step(), before the edge is evaluated.
@@ -96,14 +97,16 @@ class Nic {
   virtual ~Nic() = default;
   virtual const NicInfo& info() const = 0;
   // Borrowed; they outlive the NIC's last step. The wire ports may be null (no cable).
-  virtual void attach(axi::NicPort& port, pcie::Fabric& fabric, wire::TxPort* tx, wire::RxPort* rx) = 0;
-  virtual void set_trace(TraceSink* sink) = 0;      // null: no cost
+  virtual void attach(axi::NicPort& port, pcie::Fabric& fabric, wire::TxPort* tx,
+                      wire::RxPort* rx) = 0;
+  virtual void set_trace(TraceSink* sink) = 0;  // null: no cost
   virtual void set_raw_port(RawPort* port) = 0;
   virtual void count_borders(bool on) = 0;
   virtual const std::vector<BorderCount>& borders() const = 0;
   virtual void set_reset(bool core, bool mac) = 0;  // pins, seen by the next edges
   virtual void step(TimePs now, unsigned edges) = 0;
-  // Time of the last step in which the first beat of a frame was on mac_tx with ready, and the count of such frames.
+  // Time of the last step in which the first beat of a frame was on mac_tx with ready, and the
+  // count of such frames.
   virtual TimePs last_tx_start_ps() const = 0;
   virtual uint64_t tx_starts() const = 0;
   virtual uint64_t core_cycles() const = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The widths that this program has: RNIC_NIC_WIDTHS is set by CMake.
+// The widths that this program has: rnic_nic() in sim/CMakeLists.txt defines RNIC_NIC_<width>.
 #include <stdexcept>
 
 #include "sim/node/nic_model.hpp"
@@ -67,7 +67,8 @@ std::unique_ptr<Nic> make_nic(const NicOptions& options) {
     default: {
       std::string have;
       for (uint32_t w : nic_widths()) have += (have.empty() ? "" : ", ") + std::to_string(w);
-      throw std::invalid_argument("data_w " + std::to_string(options.data_w) + ": this program has " + have);
+      throw std::invalid_argument("data_w " + std::to_string(options.data_w) +
+                                  ": this program has " + have);
     }
   }
 }

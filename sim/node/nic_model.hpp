@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Nic around one Verilated class. Top is V<prefix> of rnic_top; its pins are those of rtl/rnic_top.
+// A Nic around one Verilated class. Top is V<prefix> of rnic_top; its pins are those of
+// rtl/rnic_top.
 #pragma once
 
 #include <verilated.h>
@@ -43,7 +44,8 @@ class NicModel final : public Nic {
     top_->eval();
   }
   ~NicModel() override {
-    // Verilator's runtime releases a model in the context of its thread, which may be another NIC's.
+    // Verilator's runtime releases a model in the context of its thread, which may be another
+    // NIC's.
     Verilated::threadContextp(context_.get());
     top_->final();
 #if VM_TRACE_FST
@@ -52,7 +54,8 @@ class NicModel final : public Nic {
   }
 
   const NicInfo& info() const override { return info_; }
-  void attach(axi::NicPort& port, pcie::Fabric& fabric, wire::TxPort* tx, wire::RxPort* rx) override {
+  void attach(axi::NicPort& port, pcie::Fabric& fabric, wire::TxPort* tx,
+              wire::RxPort* rx) override {
     pins_ = std::make_unique<axi::VerilatedPins<Top>>(*top_, port);
     port_ = &port;
     fabric_ = &fabric;
@@ -90,7 +93,8 @@ class NicModel final : public Nic {
     const auto all = Clock::now() - start;
     ++profile_.steps;
     profile_.model_ns += static_cast<uint64_t>(model_time_.count());
-    profile_.harness_ns += static_cast<uint64_t>(std::chrono::nanoseconds(all - model_time_).count());
+    profile_.harness_ns +=
+        static_cast<uint64_t>(std::chrono::nanoseconds(all - model_time_).count());
   }
 
  private:
@@ -212,8 +216,8 @@ class NicModel final : public Nic {
       const bool valid = t.mac_tx_valid;
       wire::TxBeat beat;
       if (valid) {
-        beat = {reinterpret_cast<const uint8_t*>(axi::pin_words(t.mac_tx_data)), t.mac_tx_cnt, !!t.mac_tx_last,
-                !!t.mac_tx_err};
+        beat = {reinterpret_cast<const uint8_t*>(axi::pin_words(t.mac_tx_data)), t.mac_tx_cnt,
+                !!t.mac_tx_last, !!t.mac_tx_err};
         if (t.mac_tx_ready) {
           if (first_beat_) {
             last_tx_start_ = now;
@@ -229,7 +233,8 @@ class NicModel final : public Nic {
     if (rx_ != nullptr) rx_valid_ = rx_->edge(now, rx_beat_);
   }
   void pin_event(TimePs now, PinEvent event, uint64_t number) {
-    trace_->on_trace({now, cycle_, static_cast<uint8_t>(event), 0xFF, false, 0, static_cast<uint32_t>(number)});
+    trace_->on_trace(
+        {now, cycle_, static_cast<uint8_t>(event), 0xFF, false, 0, static_cast<uint32_t>(number)});
   }
   void drive_mac(TimePs now) {
     Top& t = *top_;
@@ -242,7 +247,8 @@ class NicModel final : public Nic {
       t.mac_rx_err = rx_beat_.err;
       // Seen by the NIC at the next edge.
       if (rx_beat_.first) ++rx_starts_;
-      if (trace_ != nullptr && rx_beat_.first) pin_event(now + info_.mac_ps, kMacRxFirst, rx_starts_);
+      if (trace_ != nullptr && rx_beat_.first)
+        pin_event(now + info_.mac_ps, kMacRxFirst, rx_starts_);
       if (trace_ != nullptr && rx_beat_.last) pin_event(now + info_.mac_ps, kMacRxLast, rx_starts_);
     }
   }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One simulated machine: a NIC, its host with memory and IOMMU, the PCIe fabric, and GPUs. It owns its clocks.
+// One simulated machine: a NIC, its host with memory and IOMMU, the PCIe fabric, and GPUs. It owns
+// its clocks.
 //
 //   Node node({.name = "a", .nic = {.data_w = 512}, .pcie = pcie::Config::reference_delays()});
 //   node.plug(link, 0);
-//   node.run_until(1'000'000);                 // picoseconds; every edge up to and including that time
-//   node.mmio_write32(pcie::Bar::kRegisters, RNIC_CSR_RESET, 1);
+//   node.run_until(1'000'000);                 // picoseconds; every edge up to and including that
+//   time node.mmio_write32(pcie::Bar::kRegisters, RNIC_CSR_RESET, 1);
 #pragma once
 
 #include <cstdint>
@@ -30,9 +31,9 @@ struct NodeConfig {
   mem::IommuConfig iommu;
   mem::DmaAllocatorConfig dma;
   std::vector<pcie::GpuConfig> gpus;
-  axi::DmaAgentConfig dma_pins;   // stalls and interleaving; data_w is the NIC's
+  axi::DmaAgentConfig dma_pins;  // stalls and interleaving; data_w is the NIC's
   axi::BarAgentConfig bar_pins;
-  TimePs core_phase_ps = 0;       // first rising edge of core_clk is one period after this
+  TimePs core_phase_ps = 0;  // first rising edge of core_clk is one period after this
   TimePs mac_phase_ps = 0;
 };
 

@@ -14,11 +14,13 @@ pcie::Bar bar_of(driver::Bar bar) { return static_cast<pcie::Bar>(bar); }
 uint32_t NodeBus::read32(driver::Bar bar, uint32_t offset) {
   bool done = false;
   uint32_t value = 0;
-  node_.fabric().mmio_read(pcie::kHost, bar_of(bar), offset, 4, node_.now_ps(), [&](const pcie::MmioResult& r) {
-    std::memcpy(&value, r.data.data(), 4);
-    done = true;
-  });
-  world_.run_while([&] { return !done; }, kReadLimitPs, node_.name() + ": read of BAR offset " + std::to_string(offset),
+  node_.fabric().mmio_read(pcie::kHost, bar_of(bar), offset, 4, node_.now_ps(),
+                           [&](const pcie::MmioResult& r) {
+                             std::memcpy(&value, r.data.data(), 4);
+                             done = true;
+                           });
+  world_.run_while([&] { return !done; }, kReadLimitPs,
+                   node_.name() + ": read of BAR offset " + std::to_string(offset),
                    2 * node_.nic().info().core_ps);
   return value;
 }

@@ -13,8 +13,12 @@ class BufferMemory final : public driver::DmaMemory {
   explicit BufferMemory(mem::DmaBuffer buffer) : buffer_(std::move(buffer)) {}
   uint64_t bus_addr() const override { return buffer_.bus_addr(); }
   uint64_t size() const override { return buffer_.size(); }
-  void write(uint64_t offset, const void* src, uint64_t len) override { buffer_.write(offset, src, len); }
-  void read(uint64_t offset, void* dst, uint64_t len) const override { buffer_.read(offset, dst, len); }
+  void write(uint64_t offset, const void* src, uint64_t len) override {
+    buffer_.write(offset, src, len);
+  }
+  void read(uint64_t offset, void* dst, uint64_t len) const override {
+    buffer_.read(offset, dst, len);
+  }
   mem::DmaBuffer& buffer() { return buffer_; }
 
  private:

@@ -20,7 +20,8 @@ wire::Link& World::connect(Node& a, Node& b, const wire::LinkConfig& config) {
   wire::LinkConfig c = config;
   c.fcs_in_stream = a.nic().info().gen_fcs;
   c.tx_fifo_bytes = mac_fifo_bytes(a);
-  // One beat ahead: enough to send frames back to back. A MAC that takes more would ask faster than core_clk can give.
+  // One beat ahead: enough to send frames back to back. A MAC that takes more would ask faster than
+  // core_clk can give.
   c.tx_fifo_bytes = a.nic().info().data_w / 8;
   const auto end_of = [](Node& n) {
     return wire::EndConfig{n.nic().info().data_w / 8, n.nic().info().mac_ps};
@@ -55,14 +56,14 @@ wire::Link& World::loop(Node& node, const wire::LinkConfig& config) {
   return *links_.back();
 }
 
-wire::Link& World::open_end(Node& node, const wire::LinkConfig& config, std::function<void(TimePs now)> on_edge,
-                            TimePs grain_ps) {
+wire::Link& World::open_end(Node& node, const wire::LinkConfig& config,
+                            std::function<void(TimePs now)> on_edge, TimePs grain_ps) {
   wire::LinkConfig c = config;
   c.fcs_in_stream = node.nic().info().gen_fcs;
   c.tx_fifo_bytes = mac_fifo_bytes(node);
-  links_.push_back(
-      std::make_unique<wire::Link>(c, wire::EndConfig{node.nic().info().data_w / 8, node.nic().info().mac_ps},
-                                   wire::EndConfig{}));
+  links_.push_back(std::make_unique<wire::Link>(
+      c, wire::EndConfig{node.nic().info().data_w / 8, node.nic().info().mac_ps},
+      wire::EndConfig{}));
   for (size_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].get() == &node) {
       plugs_[i].link = links_.back().get();
@@ -126,7 +127,8 @@ void World::run_software(size_t node, TimePs until) {
   }
 }
 
-// ------------------------------------------------------------------------------------------------- threads
+// -------------------------------------------------------------------------------------------------
+// threads
 World::~World() { stop_threads(); }
 
 void World::set_threads(unsigned threads) {
@@ -201,7 +203,8 @@ void World::run_threads(TimePs until) {
   }
 }
 
-void World::run_while(const std::function<bool()>& busy, TimePs limit_ps, const std::string& what, TimePs grain_ps) {
+void World::run_while(const std::function<bool()>& busy, TimePs limit_ps, const std::string& what,
+                      TimePs grain_ps) {
   const TimePs end = now_ + limit_ps;
   while (busy()) {
     if (now_ >= end)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes joined by cables, in one time. Only cables join nodes, so a node may run ahead of its peer by the cable's delay.
+// Nodes joined by cables, in one time. Only cables join nodes, so a node may run ahead of its peer
+// by the cable's delay.
 //
 //   World world;
 //   Node& a = world.add_node(config_a);
@@ -46,16 +47,19 @@ class World {
   wire::Link& connect(Node& a, Node& b, const wire::LinkConfig& config);
   // A cable whose far end comes back: the node is its own peer.
   wire::Link& loop(Node& node, const wire::LinkConfig& config);
-  // A cable whose other end, end 1, is driven by software: on_edge(now) is called before the node runs each stretch of
-  // `grain_ps` with the time at which the stretch begins; it must not send for earlier times.
-  wire::Link& open_end(Node& node, const wire::LinkConfig& config, std::function<void(TimePs now)> on_edge,
-                       TimePs grain_ps);
+  // A cable whose other end, end 1, is driven by software: on_edge(now) is called before the node
+  // runs each stretch of `grain_ps` with the time at which the stretch begins; it must not send for
+  // earlier times.
+  wire::Link& open_end(Node& node, const wire::LinkConfig& config,
+                       std::function<void(TimePs now)> on_edge, TimePs grain_ps);
   void power_on();
 
   TimePs now_ps() const { return now_; }
   void run_until(TimePs until);
-  // Runs in steps of `grain_ps` while `busy` is true; throws TimeOut naming `what` after `limit_ps`.
-  void run_while(const std::function<bool()>& busy, TimePs limit_ps, const std::string& what, TimePs grain_ps = 20'000);
+  // Runs in steps of `grain_ps` while `busy` is true; throws TimeOut naming `what` after
+  // `limit_ps`.
+  void run_while(const std::function<bool()>& busy, TimePs limit_ps, const std::string& what,
+                 TimePs grain_ps = 20'000);
 
   std::vector<std::unique_ptr<Node>>& nodes() { return nodes_; }
   std::vector<std::unique_ptr<wire::Link>>& links() { return links_; }

@@ -61,13 +61,15 @@ std::string Expectations::check(const Figure& figure) const {
 std::string Expectations::rewritten(const Figures& figures) const {
   std::string out =
       "# SPDX-License-Identifier: Apache-2.0\n"
-      "# What `rnic-sim bench` must find. `exactly`: simulated time, the same on every machine; `rnic-sim bench --update`\n"
+      "# What `rnic-sim bench` must find. `exactly`: simulated time, the same on every machine; "
+      "`rnic-sim bench --update`\n"
       "# writes it anew after a change that is meant. `at_least`, `at_most`: the goals.\n"
       "figures:\n";
   const auto number = [](double v) { return fmt::format("{:.3f}", v); };
   for (const Expectation& e : all_) {
     const Figure* f = figures.find(e.name);
-    out += "  - {name: " + e.name + ", unit: \"" + (e.unit.empty() && f != nullptr ? f->unit : e.unit) + "\"";
+    out += "  - {name: " + e.name + ", unit: \"" +
+           (e.unit.empty() && f != nullptr ? f->unit : e.unit) + "\"";
     if (e.exactly) out += ", exactly: " + number(f != nullptr ? f->value : *e.exactly);
     if (e.at_least) out += fmt::format(", at_least: {}", *e.at_least);
     if (e.at_most) out += fmt::format(", at_most: {}", *e.at_most);

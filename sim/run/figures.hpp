@@ -20,7 +20,9 @@ struct Figure {
 
 class Figures {
  public:
-  void add(const std::string& name, double value, const std::string& unit) { all_.push_back({name, value, unit}); }
+  void add(const std::string& name, double value, const std::string& unit) {
+    all_.push_back({name, value, unit});
+  }
   void add(const Figures& other, const std::string& prefix);
   const std::vector<Figure>& all() const { return all_; }
   const Figure* find(const std::string& name) const;

@@ -15,10 +15,14 @@ constexpr TimePs kSettlePs = 3'000'000;
 
 const char* memory_name(Memory m) {
   switch (m) {
-    case Memory::kHost: return "host";
-    case Memory::kGpu: return "GPU";
-    case Memory::kDevice: return "device";
-    case Memory::kBounce: return "GPU, bounced through the host";
+    case Memory::kHost:
+      return "host";
+    case Memory::kGpu:
+      return "GPU";
+    case Memory::kDevice:
+      return "device";
+    case Memory::kBounce:
+      return "GPU, bounced through the host";
   }
   return "?";
 }
@@ -78,7 +82,8 @@ void run_latency(Session& s, const std::string& name, const LatencyStep& step) {
       // The program writes device_memory through its window.
       const auto offset = static_cast<uint32_t>(src.iova - a.nic().read64(RNIC_CSR_DEVMEM_BASE));
       for (uint32_t at = 0; at < data.size(); at += 64) {
-        a.bus().write_block(driver::Bar::kRegisters, RNIC_CSR_GDR_WINDOW + offset + at, data.data() + at,
+        a.bus().write_block(driver::Bar::kRegisters, RNIC_CSR_GDR_WINDOW + offset + at,
+                            data.data() + at,
                             std::min<uint32_t>(64, static_cast<uint32_t>(data.size()) - at));
       }
       s.world().run_until(s.world().now_ps() + kSettlePs);
@@ -111,10 +116,11 @@ void run_latency(Session& s, const std::string& name, const LatencyStep& step) {
     if (gpu_src != nullptr) {
       bool copied = false;
       TimePs done = 0;
-      s.kit(from).node->gpu(0).copy_to_host(gpu_src->iova, src.iova, step.size, m.start_ps, [&](uint64_t t) {
-        copied = true;
-        done = t;
-      });
+      s.kit(from).node->gpu(0).copy_to_host(gpu_src->iova, src.iova, step.size, m.start_ps,
+                                            [&](uint64_t t) {
+                                              copied = true;
+                                              done = t;
+                                            });
       // In steps of one cycle, so that the doorbell follows the copy at once.
       s.world().run_while([&] { return !copied; }, kLimitPs, "the bounce copy", 2000);
     }
@@ -142,19 +148,22 @@ void run_latency(Session& s, const std::string& name, const LatencyStep& step) {
       m.fetched = false;
       qa->qp->push_blueflame(m.wqe_index);
     } else if (step.post == Post::kGpu) {
-      s.kit(from).node->gpu(0).ring(pcie::Bar::kDoorbell, m.qpn * RNIC_PAGE_STRIDE + RNIC_PAGE_TX_WQE_PROD,
+      s.kit(from).node->gpu(0).ring(pcie::Bar::kDoorbell,
+                                    m.qpn * RNIC_PAGE_STRIDE + RNIC_PAGE_TX_WQE_PROD,
                                     qa->qp->producer(), m.store_ps);
     } else {
       qa->qp->ring();
     }
     const driver::Completion c = a.wait_completion(*qa, kLimitPs);
     if (!c.ok() || c.byte_count != step.size)
-      s.problem(fmt::format("{}: completion says {} and {} bytes", name, driver::status_name(c.status), c.byte_count));
+      s.problem(fmt::format("{}: completion says {} and {} bytes", name,
+                            driver::status_name(c.status), c.byte_count));
     if (step.imm) {
       const driver::Completion r = b.wait_received(*qb, kLimitPs);
       if (!r.ok() || !r.imm || *r.imm != 0xC0DE0000 + n || r.byte_count != step.size)
-        s.problem(fmt::format("{}: the receiver's completion says {}, immediate {:#x}, {} bytes", name,
-                              driver::status_name(r.status), r.imm.value_or(0), r.byte_count));
+        s.problem(fmt::format("{}: the receiver's completion says {}, immediate {:#x}, {} bytes",
+                              name, driver::status_name(r.status), r.imm.value_or(0),
+                              r.byte_count));
     }
     s.world().run_until(s.world().now_ps() + kSettlePs);
     ra.stop();
@@ -165,7 +174,8 @@ void run_latency(Session& s, const std::string& name, const LatencyStep& step) {
     } else {
       const auto offset = static_cast<uint32_t>(dst.iova - b.nic().read64(RNIC_CSR_DEVMEM_BASE));
       for (uint32_t at = 0; at + 4 <= data.size(); at += 4) {
-        const uint32_t v = b.bus().read32(driver::Bar::kRegisters, RNIC_CSR_GDR_WINDOW + offset + at);
+        const uint32_t v =
+            b.bus().read32(driver::Bar::kRegisters, RNIC_CSR_GDR_WINDOW + offset + at);
         if (std::memcmp(&v, data.data() + at, 4) != 0) {
           s.problem(fmt::format("{}: device_memory differs at {}", name, at));
           break;
@@ -187,8 +197,9 @@ void run_latency(Session& s, const std::string& name, const LatencyStep& step) {
   }
 
   const TimePs core_ps = s.kit(from).node->nic().info().core_ps;
-  s.print(fmt::format("  WRITE{} of {} B from {} memory to {} memory, {}", step.imm ? " with immediate" : "", step.size,
-                      memory_name(step.source), memory_name(step.target),
+  s.print(fmt::format("  WRITE{} of {} B from {} memory to {} memory, {}",
+                      step.imm ? " with immediate" : "", step.size, memory_name(step.source),
+                      memory_name(step.target),
                       step.post == Post::kBlueFlame ? "pushed through BlueFlame"
                       : step.post == Post::kGpu     ? "doorbell rung by the GPU"
                                                     : "doorbell rung by the CPU"));
@@ -200,8 +211,8 @@ void run_latency(Session& s, const std::string& name, const LatencyStep& step) {
   if (step.repeat > 1) {
     const auto row = [&](const char* what, Spread& v) {
       if (v.values.empty()) return;
-      s.print(fmt::format("     {:<34} of {}: min {:.1f}  median {:.1f}  p99 {:.1f}  max {:.1f} ns", what,
-                          v.values.size(), v.at(0), v.at(0.5), v.at(0.99), v.at(1)));
+      s.print(fmt::format("     {:<34} of {}: min {:.1f}  median {:.1f}  p99 {:.1f}  max {:.1f} ns",
+                          what, v.values.size(), v.at(0), v.at(0.5), v.at(0.99), v.at(1)));
     };
     row("doorbell to first MAC byte", to_mac);
     row("doorbell to data visible", to_visible);
@@ -215,9 +226,11 @@ void run_latency(Session& s, const std::string& name, const LatencyStep& step) {
   figure("to_remote_cqe", first.to_remote_cqe());
   if (first.bar && first.crossing)
     s.figure(name + ".pins_to_crossing",
-             static_cast<double>(*first.crossing - *first.bar) / static_cast<double>(core_ps), "core cycles");
+             static_cast<double>(*first.crossing - *first.bar) / static_cast<double>(core_ps),
+             "core cycles");
   if (first.bar && first.mac_first)
-    s.figure(name + ".pins_to_mac", static_cast<double>(*first.mac_first - *first.bar) / static_cast<double>(core_ps),
+    s.figure(name + ".pins_to_mac",
+             static_cast<double>(*first.mac_first - *first.bar) / static_cast<double>(core_ps),
              "core cycles");
   if (first.bar && first.data_visible)
     s.figure(name + ".pins_to_visible",
@@ -225,17 +238,23 @@ void run_latency(Session& s, const std::string& name, const LatencyStep& step) {
                  static_cast<double>(core_ps),
              "core cycles");
   if (first.bar && first.crossing && step.post == Post::kBlueFlame)
-    s.print(fmt::format("     push complete on BAR1 to the write into the crossing: {:.0f} core cycles; to the MAC: {:.1f}",
-                        static_cast<double>(*first.crossing - *first.bar) / static_cast<double>(core_ps),
-                        first.mac_first ? static_cast<double>(*first.mac_first - *first.bar) / static_cast<double>(core_ps)
-                                        : 0.0));
+    s.print(fmt::format(
+        "     push complete on BAR1 to the write into the crossing: {:.0f} core cycles; to the "
+        "MAC: {:.1f}",
+        static_cast<double>(*first.crossing - *first.bar) / static_cast<double>(core_ps),
+        first.mac_first
+            ? static_cast<double>(*first.mac_first - *first.bar) / static_cast<double>(core_ps)
+            : 0.0));
 }
 
-// ------------------------------------------------------------------------------------------------- raw frames
+// -------------------------------------------------------------------------------------------------
+// raw frames
 namespace {
 class RawEnd final : public RawPort {
  public:
-  void on_raw_frame(TimePs, std::span<const uint8_t> frame) override { got.emplace_back(frame.begin(), frame.end()); }
+  void on_raw_frame(TimePs, std::span<const uint8_t> frame) override {
+    got.emplace_back(frame.begin(), frame.end());
+  }
   std::span<const uint8_t> next_raw_frame(TimePs) override {
     if (next >= to_send.size()) return {};
     return to_send[next++];
@@ -264,7 +283,8 @@ void run_raw(Session& s, const std::string& name, const RawStep& step) {
   for (size_t i = 0; i < s.node_count(); ++i) {
     auto e = std::make_unique<RawEnd>();
     for (uint32_t n = 0; n < step.count; ++n)
-      e->to_send.push_back(arp_request(s.kit(i).host->mac(static_cast<uint8_t>(i + 1)), static_cast<uint8_t>(i + 1),
+      e->to_send.push_back(arp_request(s.kit(i).host->mac(static_cast<uint8_t>(i + 1)),
+                                       static_cast<uint8_t>(i + 1),
                                        static_cast<uint8_t>(s.peer_of(i) + 1), n));
     s.kit(i).node->nic().set_raw_port(e.get());
     ends.push_back(std::move(e));
@@ -278,7 +298,8 @@ void run_raw(Session& s, const std::string& name, const RawStep& step) {
       },
       100'000'000, "the raw frames at the far ends", 200'000);
   for (size_t i = 0; i < ends.size(); ++i) {
-    if (ends[s.peer_of(i)]->got != ends[i]->to_send) s.problem(name + ": a raw frame came out differently");
+    if (ends[s.peer_of(i)]->got != ends[i]->to_send)
+      s.problem(name + ": a raw frame came out differently");
     s.kit(i).node->nic().set_raw_port(nullptr);
   }
   s.print(fmt::format("  {} ARP requests each way, the same at the far end", step.count));

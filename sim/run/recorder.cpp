@@ -68,7 +68,8 @@ void Recorder::keep() {
 std::optional<TimePs> Recorder::first(uint8_t event, TimePs from, std::optional<uint32_t> qpn,
                                       std::optional<uint32_t> info) const {
   for (const TraceEvent& e : events_) {
-    if (e.event == event && e.time_ps >= from && (!qpn || e.qpn == *qpn) && (!info || e.info == *info))
+    if (e.event == event && e.time_ps >= from && (!qpn || e.qpn == *qpn) &&
+        (!info || e.info == *info))
       return e.time_ps;
   }
   return std::nullopt;
@@ -78,7 +79,8 @@ std::optional<TimePs> Recorder::last(uint8_t event, TimePs from, std::optional<u
                                      std::optional<uint32_t> info) const {
   for (auto e = events_.rbegin(); e != events_.rend(); ++e) {
     if (e->time_ps < from) break;
-    if (e->event == event && (!qpn || e->qpn == *qpn) && (!info || e->info == *info)) return e->time_ps;
+    if (e->event == event && (!qpn || e->qpn == *qpn) && (!info || e->info == *info))
+      return e->time_ps;
   }
   return std::nullopt;
 }
@@ -86,7 +88,8 @@ std::optional<TimePs> Recorder::last(uint8_t event, TimePs from, std::optional<u
 std::optional<TimePs> Recorder::visible(uint64_t addr, uint64_t len, TimePs from) const {
   std::optional<TimePs> t;
   for (const Visible& v : visible_) {
-    if (v.time_ps >= from && v.addr < addr + len && v.addr + v.len > addr && (!t || v.time_ps > *t)) t = v.time_ps;
+    if (v.time_ps >= from && v.addr < addr + len && v.addr + v.len > addr && (!t || v.time_ps > *t))
+      t = v.time_ps;
   }
   return t;
 }

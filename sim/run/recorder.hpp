@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened in one node, in time order: events of the NIC's trace bus, of its pins, and memory that became visible.
+// What happened in one node, in time order: events of the NIC's trace bus, of its pins, and memory
+// that became visible.
 //
 //   Recorder r;  node.nic().set_trace(&r);  node.fabric().add_observer(&r);
 //   r.start(); ... run ...; r.stop();

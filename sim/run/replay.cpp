@@ -37,10 +37,14 @@ driver::Ip ip_of(const roce::IpAddr& ip) {
 
 uint8_t wc_status(uint8_t cqe_status) {
   switch (cqe_status) {
-    case RNIC_CQE_STATUS_SUCCESS: return 0;
-    case RNIC_CQE_STATUS_WR_FLUSH_ERR: return 5;
-    case RNIC_CQE_STATUS_REM_INV_REQ_ERR: return 9;
-    default: return 0xFF;
+    case RNIC_CQE_STATUS_SUCCESS:
+      return 0;
+    case RNIC_CQE_STATUS_WR_FLUSH_ERR:
+      return 5;
+    case RNIC_CQE_STATUS_REM_INV_REQ_ERR:
+      return 9;
+    default:
+      return 0xFF;
   }
 }
 }  // namespace
@@ -84,7 +88,8 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
         differ("a frame that is not RoCEv2 came from the NIC");
         continue;
       }
-      if (v.dest_qp != peer.qpn) differ(fmt::format("a response to QP {:#x}, expected {:#x}", v.dest_qp, peer.qpn));
+      if (v.dest_qp != peer.qpn)
+        differ(fmt::format("a response to QP {:#x}, expected {:#x}", v.dest_qp, peer.qpn));
       effect.add(v);
     }
     while (next < due.size() && due[next].time <= now) {
@@ -92,7 +97,8 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
       ++next;
     }
   };
-  link = &world.open_end(node, {.rate_bps = 100'000'000'000, .delay_ps = 200'000}, far_end, kGrainPs);
+  link =
+      &world.open_end(node, {.rate_bps = 100'000'000'000, .delay_ps = 200'000}, far_end, kGrainPs);
   std::unique_ptr<pcap::PcapWriter> pcap;
   std::unique_ptr<wire::Tap> tap;
   if (!options.pcap_file.empty()) {
@@ -107,8 +113,8 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
   host.start(2);
   driver::Device& nic = host.nic();
   if (self.qpn >= nic.capabilities().n_qp)
-    throw std::runtime_error(fmt::format("{}: QPN {:#x} is beyond this NIC's {}", run.name(), self.qpn,
-                                         nic.capabilities().n_qp));
+    throw std::runtime_error(fmt::format("{}: QPN {:#x} is beyond this NIC's {}", run.name(),
+                                         self.qpn, nic.capabilities().n_qp));
   driver::PathRequest path;
   path.index = 1;
   path.dmac = mac_of(peer.mac);
@@ -121,7 +127,8 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
   std::vector<uint8_t> initial = run.initial_memory(side);
   if (self.has_region) {
     initial.resize(self.length);
-    memory = node.dma().alloc(self.length, mem::kReadWrite, mem::kPageBytes, self.va & mem::kPageMask);
+    memory =
+        node.dma().alloc(self.length, mem::kReadWrite, mem::kPageBytes, self.va & mem::kPageMask);
     memory.write(0, initial.data(), initial.size());
     driver::MrRequest mr;
     mr.index = self.rkey >> 8;
@@ -172,7 +179,10 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
       at = world.now_ps();
       posted = true;
     }
-    const TimePs gap = result.frames_in == 0 ? 0 : std::min<TimePs>(kMaxGapPs, (f->time_ns - std::min(before_ns, f->time_ns)) * 1000);
+    const TimePs gap =
+        result.frames_in == 0
+            ? 0
+            : std::min<TimePs>(kMaxGapPs, (f->time_ns - std::min(before_ns, f->time_ns)) * 1000);
     before_ns = f->time_ns;
     at += gap;
     Due d{at, f->bytes};
@@ -192,21 +202,26 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
     result.bytes_compared = got.size();
     const auto m = std::mismatch(got.begin(), got.end(), want.memory.begin(), want.memory.end());
     if (m.first != got.end())
-      differ(fmt::format("memory at {:#x} (offset {}) is {:#04x}, expected {:#04x}", self.va + (m.first - got.begin()),
-                         m.first - got.begin(), *m.first, *m.second));
+      differ(fmt::format("memory at {:#x} (offset {}) is {:#04x}, expected {:#04x}",
+                         self.va + (m.first - got.begin()), m.first - got.begin(), *m.first,
+                         *m.second));
     if (side == Side::kServer && run.server_buffer_fnv) {
       const uint64_t fnv = roce::capture_fnv64(got);
       if (fnv != *run.server_buffer_fnv)
-        differ(fmt::format("digest of the memory is {:016x}, the recording's is {:016x}", fnv, *run.server_buffer_fnv));
+        differ(fmt::format("digest of the memory is {:016x}, the recording's is {:016x}", fnv,
+                           *run.server_buffer_fnv));
     }
   }
   if (auto d = checker.compare()) differ("something else changed: " + d->to_string());
 
-  // What was acknowledged. Responses that were lost before the point of capture are not in the recording.
-  const roce::AckEffect recorded = run.lossy_before_capture ? want.effect : roce::recorded_effect(run, side);
-  if (const std::string d = effect.difference(recorded); !d.empty()) differ("acknowledgements: " + d);
-  result.acks = fmt::format("through PSN {:#x}, MSN {}, {} NAKs", effect.acked_through.value_or(0), effect.msn,
-                            effect.naks.size());
+  // What was acknowledged. Responses that were lost before the point of capture are not in the
+  // recording.
+  const roce::AckEffect recorded =
+      run.lossy_before_capture ? want.effect : roce::recorded_effect(run, side);
+  if (const std::string d = effect.difference(recorded); !d.empty())
+    differ("acknowledgements: " + d);
+  result.acks = fmt::format("through PSN {:#x}, MSN {}, {} NAKs", effect.acked_through.value_or(0),
+                            effect.msn, effect.naks.size());
 
   // Completions of the receives.
   std::vector<driver::Completion> completions;
@@ -221,12 +236,15 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
     if (n >= completions.size()) break;
     const driver::Completion& e = completions[n++];
     if (wc_status(e.status) != 0 || e.byte_count != w.byte_len || e.imm.value_or(0) != w.imm)
-      differ(fmt::format("receive completion {}: {}, {} bytes, immediate {:#x}; expected success, {} bytes, immediate {:#x}",
-                         n - 1, driver::status_name(e.status), e.byte_count, e.imm.value_or(0), w.byte_len, w.imm));
+      differ(
+          fmt::format("receive completion {}: {}, {} bytes, immediate {:#x}; expected success, {} "
+                      "bytes, immediate {:#x}",
+                      n - 1, driver::status_name(e.status), e.byte_count, e.imm.value_or(0),
+                      w.byte_len, w.imm));
   }
-  const auto want_good = static_cast<size_t>(
-      std::count_if(want.completions.begin(), want.completions.end(),
-                    [](const roce::RecvCompletion& w) { return w.status == roce::WcStatus::kSuccess; }));
+  const auto want_good = static_cast<size_t>(std::count_if(
+      want.completions.begin(), want.completions.end(),
+      [](const roce::RecvCompletion& w) { return w.status == roce::WcStatus::kSuccess; }));
   if (good != want_good) differ(fmt::format("{} receives completed, expected {}", good, want_good));
   result.receive_completions = good;
   if (tap) tap->close();

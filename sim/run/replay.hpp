@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recorded run, fed as the wire delivered it into a NIC that is set up as the recorded responder was.
+// A recorded run, fed as the wire delivered it into a NIC that is set up as the recorded responder
+// was.
 //
 //   ReplayResult r = replay_run(run, {.data_w = 512});
 //   for (const std::string& d : r.differences) print(d);

@@ -13,14 +13,16 @@ namespace rnic::sim {
 
 namespace {
 uint64_t wall_ns() {
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                   std::chrono::steady_clock::now().time_since_epoch())
+                                   .count());
 }
 
 std::string with_name(const std::string& path, const std::string& name) {
   const size_t dot = path.find_last_of('.');
   const size_t slash = path.find_last_of('/');
-  if (dot == std::string::npos || (slash != std::string::npos && dot < slash)) return path + "." + name;
+  if (dot == std::string::npos || (slash != std::string::npos && dot < slash))
+    return path + "." + name;
   return path.substr(0, dot) + "." + name + path.substr(dot);
 }
 }  // namespace
@@ -42,7 +44,8 @@ void Session::build() {
     c.name = i == 0 ? "a" : "b";
     c.nic.data_w = settings_.data_w;
     c.nic.seed = seed("nic." + c.name);
-    if (!options_.wave_file.empty()) c.nic.wave_file = nodes == 1 ? options_.wave_file : with_name(options_.wave_file, c.name);
+    if (!options_.wave_file.empty())
+      c.nic.wave_file = nodes == 1 ? options_.wave_file : with_name(options_.wave_file, c.name);
     c.pcie = settings_.pcie;
     c.pcie.seed = seed("pcie." + c.name);
     c.iommu = settings_.iommu;
@@ -63,9 +66,11 @@ void Session::build() {
       k.tlp = std::make_unique<trace_tlp::TlpLog>(with_name(options_.tlp_file, c.name));
       k.node->fabric().add_observer(k.tlp.get());
     }
-    k.host_check = std::make_unique<mem::MemoryChecker>(k.node->memory(), "host memory of node " + c.name);
+    k.host_check =
+        std::make_unique<mem::MemoryChecker>(k.node->memory(), "host memory of node " + c.name);
     if (settings_.has_gpu)
-      k.gpu_check = std::make_unique<mem::MemoryChecker>(k.node->gpu(0).memory(), "GPU memory of node " + c.name);
+      k.gpu_check = std::make_unique<mem::MemoryChecker>(k.node->gpu(0).memory(),
+                                                         "GPU memory of node " + c.name);
     kits_.push_back(std::move(k));
   }
   wire::Link& link = loop() ? world_.loop(*kits_[0].node, settings_.wire)
@@ -100,7 +105,8 @@ Session::Pair Session::pair(size_t n, size_t from) {
     o.psn_b = static_cast<uint32_t>(seed("psn.b" + std::to_string(pairs_.size()))) & 0xFFFFFF;
     pairs_.push_back(connect(*kits_[0].host, *kits_[peer_of(0)].host, o));
   }
-  return from == 0 ? Pair{pairs_[n].first, pairs_[n].second} : Pair{pairs_[n].second, pairs_[n].first};
+  return from == 0 ? Pair{pairs_[n].first, pairs_[n].second}
+                   : Pair{pairs_[n].second, pairs_[n].first};
 }
 
 void Session::problem(const std::string& text) {
@@ -137,9 +143,11 @@ void Session::ignore_memory(size_t node, const Region& region) {
 
 void Session::check_memory(const std::string& step) {
   for (NodeKit& k : kits_) {
-    if (auto d = k.host_check->compare()) problem(step + ": something else changed: " + d->to_string());
+    if (auto d = k.host_check->compare())
+      problem(step + ": something else changed: " + d->to_string());
     if (k.gpu_check) {
-      if (auto d = k.gpu_check->compare()) problem(step + ": something else changed: " + d->to_string());
+      if (auto d = k.gpu_check->compare())
+        problem(step + ": something else changed: " + d->to_string());
     }
   }
 }
@@ -149,7 +157,8 @@ void Session::progress(const std::string& what) {
   const double now = wall_seconds();
   if (now - last_progress_ < 2.0) return;
   last_progress_ = now;
-  print_(fmt::format("  ... {:.0f} s: {}, simulated {:.1f} us", now, what, static_cast<double>(world_.now_ps()) * 1e-6));
+  print_(fmt::format("  ... {:.0f} s: {}, simulated {:.1f} us", now, what,
+                     static_cast<double>(world_.now_ps()) * 1e-6));
 }
 
 bool Session::run() {
@@ -187,26 +196,33 @@ void Session::final_checks() {
     if (k.tlp) k.tlp->flush();
   }
   for (const std::string& m : tap_->messages()) problem("wire: " + m);
-  if (tap_->bad_frames() != 0) problem(fmt::format("wire: {} frames were spoiled by their sender", tap_->bad_frames()));
+  if (tap_->bad_frames() != 0)
+    problem(fmt::format("wire: {} frames were spoiled by their sender", tap_->bad_frames()));
 
   // Counters that must stay zero when nothing goes wrong.
   static const char* const kMustBeZero[] = {
-      "rx_crc_errors",   "rx_runts",        "rx_buffer_drops", "rx_icrc_errors",    "rx_header_errors", "rx_unknown_qp",
-      "rx_pkey_errors",  "rx_addr_errors",  "rx_duplicates",   "rx_out_of_order",   "rx_nak",           "rx_ghost_acks",
-      "tx_underruns",    "tx_nak_seq",      "tx_nak_inv",      "tx_nak_access",     "tx_nak_op",        "tx_rnr_nak",
-      "doorbell_refused", "wqe_errors",     "msgs_flushed",    "cq_overrun",        "eq_overrun",       "dma_read_errors",
-      "dma_page_fault",  "dma_timeouts",    "gdr_refused",     "mr_errors",         "cmd_errors",       "tx_no_path",
+      "rx_crc_errors",      "rx_runts",         "rx_buffer_drops",
+      "rx_icrc_errors",     "rx_header_errors", "rx_unknown_qp",
+      "rx_pkey_errors",     "rx_addr_errors",   "rx_duplicates",
+      "rx_out_of_order",    "rx_nak",           "rx_ghost_acks",
+      "tx_underruns",       "tx_nak_seq",       "tx_nak_inv",
+      "tx_nak_access",      "tx_nak_op",        "tx_rnr_nak",
+      "doorbell_refused",   "wqe_errors",       "msgs_flushed",
+      "cq_overrun",         "eq_overrun",       "dma_read_errors",
+      "dma_page_fault",     "dma_timeouts",     "gdr_refused",
+      "mr_errors",          "cmd_errors",       "tx_no_path",
       "bad_register_access"};
   std::vector<std::map<std::string, uint64_t>> counters;
   for (NodeKit& k : kits_) counters.push_back(k.host->nic().counters());
   for (size_t i = 0; i < kits_.size(); ++i) {
     for (const char* name : kMustBeZero) {
       if (counters[i].at(name) != 0)
-        problem(fmt::format("counter {} of node {} is {}", name, kits_[i].node->name(), counters[i].at(name)));
+        problem(fmt::format("counter {} of node {} is {}", name, kits_[i].node->name(),
+                            counters[i].at(name)));
     }
     if (auto e = kits_[i].host->events().poll())
-      problem(fmt::format("node {} reports event {} (code {:#x}, number {})", kits_[i].node->name(), e->type, e->code,
-                          e->number));
+      problem(fmt::format("node {} reports event {} (code {:#x}, number {})", kits_[i].node->name(),
+                          e->type, e->code, e->number));
   }
   // What one side sent the other has received, and the tap has seen.
   uint64_t sent = 0;
@@ -214,13 +230,14 @@ void Session::final_checks() {
     const size_t p = peer_of(i);
     sent += counters[i].at("tx_frames");
     if (counters[i].at("tx_frames") != counters[p].at("rx_frames"))
-      problem(fmt::format("node {} sent {} frames, {} arrived", kits_[i].node->name(), counters[i].at("tx_frames"),
-                          counters[p].at("rx_frames")));
+      problem(fmt::format("node {} sent {} frames, {} arrived", kits_[i].node->name(),
+                          counters[i].at("tx_frames"), counters[p].at("rx_frames")));
     if (counters[i].at("msgs_posted") != counters[i].at("msgs_completed"))
       problem(fmt::format("node {} posted {} messages, {} completed", kits_[i].node->name(),
                           counters[i].at("msgs_posted"), counters[i].at("msgs_completed")));
   }
-  if (sent != tap_->frames()) problem(fmt::format("counters say {} frames, the wire saw {}", sent, tap_->frames()));
+  if (sent != tap_->frames())
+    problem(fmt::format("counters say {} frames, the wire saw {}", sent, tap_->frames()));
 
   print_("");
   print_("== Counters that are not zero");
@@ -235,8 +252,8 @@ void Session::final_checks() {
     if (any) print_(row);
   }
   print_("");
-  print_(fmt::format("  {} frames checked on the wire ({} RoCEv2), {} violations", tap_->frames(), tap_->roce_frames(),
-                     tap_->violations()));
+  print_(fmt::format("  {} frames checked on the wire ({} RoCEv2), {} violations", tap_->frames(),
+                     tap_->roce_frames(), tap_->violations()));
 }
 
 void Session::write_trace() {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run of a scenario: the world is built, the drivers load, the steps are taken one after the other, everything is
-// checked, figures and files come out.
+// One run of a scenario: the world is built, the drivers load, the steps are taken one after the
+// other, everything is checked, figures and files come out.
 //
-//   Session session(load_settings("sim/scenarios/first_light.yaml", {}), {.out_dir = "out"}, report);
-//   bool good = session.run();
-//   for (const Figure& f : session.figures().all()) ...
+//   Session session(load_settings("sim/scenarios/first_light.yaml", {}), {.out_dir = "out"},
+//   report); bool good = session.run(); for (const Figure& f : session.figures().all()) ...
 #pragma once
 
 #include <functional>
@@ -70,7 +69,9 @@ class Session {
   Pair pair(size_t n, size_t from);
   void problem(const std::string& text);
   void print(const std::string& line) { print_(line); }
-  void figure(const std::string& name, double value, const std::string& unit) { figures_.add(name, value, unit); }
+  void figure(const std::string& name, double value, const std::string& unit) {
+    figures_.add(name, value, unit);
+  }
   // Golden := memory now; what `expect` and `ignore` do not name must stay as it is.
   void snapshot_memory();
   void ignore_memory(size_t node, const Region& region);
@@ -78,7 +79,7 @@ class Session {
   uint64_t seed(const std::string& name) const { return mem::substream(settings_.seed, name); }
   uint32_t tx_start_threshold() const { return threshold_; }
   std::vector<Timeline>& timelines() { return timelines_; }
-  double wall_seconds() const;  // since the session began
+  double wall_seconds() const;             // since the session began
   void progress(const std::string& what);  // at most one line in two seconds
 
  private:

@@ -9,11 +9,14 @@ namespace {
 using namespace scenario;
 
 const auto kMemory = [] {
-  return one_of<Memory>({{"host", Memory::kHost}, {"gpu", Memory::kGpu}, {"device", Memory::kDevice}});
+  return one_of<Memory>(
+      {{"host", Memory::kHost}, {"gpu", Memory::kGpu}, {"device", Memory::kDevice}});
 };
 const auto kSource = [] {
-  return one_of<Memory>(
-      {{"host", Memory::kHost}, {"gpu", Memory::kGpu}, {"device", Memory::kDevice}, {"bounce", Memory::kBounce}});
+  return one_of<Memory>({{"host", Memory::kHost},
+                         {"gpu", Memory::kGpu},
+                         {"device", Memory::kDevice},
+                         {"bounce", Memory::kBounce}});
 };
 
 // "504 Gb/s" into kb/s; "unlimited" is 0.
@@ -38,8 +41,9 @@ void stall(Reader& r, const std::string& key, uint16_t& out) {
 
 void read_pcie(Reader& r, pcie::Config& c) {
   std::string preset = "reference";
-  r.opt("preset", preset,
-        one_of<std::string>({{"reference", "reference"}, {"zero", "zero"}, {"gen5x16", "gen5x16"}}));
+  r.opt(
+      "preset", preset,
+      one_of<std::string>({{"reference", "reference"}, {"zero", "zero"}, {"gen5x16", "gen5x16"}}));
   c = pcie::Config::preset(preset);
   r.opt("mps", c.mps, power_of_two(128, 4096));
   r.opt("mrrs", c.mrrs, power_of_two(128, 4096));
@@ -65,8 +69,9 @@ void read_pcie(Reader& r, pcie::Config& c) {
 
 void read_gpu(Reader& r, pcie::GpuConfig& c) {
   std::string preset = "reference";
-  r.opt("preset", preset,
-        one_of<std::string>({{"reference", "reference"}, {"zero", "zero"}, {"gen5x16", "gen5x16"}}));
+  r.opt(
+      "preset", preset,
+      one_of<std::string>({{"reference", "reference"}, {"zero", "zero"}, {"gen5x16", "gen5x16"}}));
   c = pcie::gpu_preset(preset);
   uint64_t base = 0x80'0000'0000, size = 1ull << 30;
   r.opt("base", base, bytes());
@@ -118,11 +123,13 @@ void read_flow(Reader& r, Flow& f, bool pair) {
 void read_step(Reader& r, Step& step, const Settings& s) {
   r.req("name", step.name, text());
   enum class Do { kLatency, kTraffic, kRaw } what = Do::kLatency;
-  r.req("do", what, one_of<Do>({{"latency", Do::kLatency}, {"traffic", Do::kTraffic}, {"raw", Do::kRaw}}));
+  r.req("do", what,
+        one_of<Do>({{"latency", Do::kLatency}, {"traffic", Do::kTraffic}, {"raw", Do::kRaw}}));
   r.opt("tx_start_threshold", step.tx_start_threshold, bytes(0, 4096));
   const bool pair = s.topology == Topology::kPair;
   const auto need_gpu = [&](Memory m, const std::string& key) {
-    if ((m == Memory::kGpu || m == Memory::kBounce) && !s.has_gpu) r.error(key, "needs a GPU: give the key 'gpu'");
+    if ((m == Memory::kGpu || m == Memory::kBounce) && !s.has_gpu)
+      r.error(key, "needs a GPU: give the key 'gpu'");
   };
   switch (what) {
     case Do::kLatency: {
@@ -132,7 +139,9 @@ void read_step(Reader& r, Step& step, const Settings& s) {
       r.opt("inline", l.inlined);
       r.opt("long_form", l.long_form);
       r.opt("post", l.post,
-            one_of<Post>({{"doorbell", Post::kDoorbell}, {"blueflame", Post::kBlueFlame}, {"gpu", Post::kGpu}}));
+            one_of<Post>({{"doorbell", Post::kDoorbell},
+                          {"blueflame", Post::kBlueFlame},
+                          {"gpu", Post::kGpu}}));
       r.opt("source", l.source, kSource());
       r.opt("target", l.target, kMemory());
       r.opt("repeat", l.repeat, unsigned_integer(1, 100'000));
@@ -151,7 +160,8 @@ void read_step(Reader& r, Step& step, const Settings& s) {
           [&](Reader& f, size_t) {
             Flow flow;
             read_flow(f, flow, pair);
-            if (flow.source == Memory::kGpu || flow.target == Memory::kGpu) need_gpu(Memory::kGpu, "flows");
+            if (flow.source == Memory::kGpu || flow.target == Memory::kGpu)
+              need_gpu(Memory::kGpu, "flows");
             t.flows.push_back(flow);
           },
           1, 16);
@@ -178,7 +188,8 @@ Settings read(Document& doc) {
     Reader r(doc);
     r.opt("title", s.title, text());
     r.opt("seed", s.seed);
-    r.opt("topology", s.topology, one_of<Topology>({{"pair", Topology::kPair}, {"loop", Topology::kLoop}}));
+    r.opt("topology", s.topology,
+          one_of<Topology>({{"pair", Topology::kPair}, {"loop", Topology::kLoop}}));
     s.wire.rate_bps = 400'000'000'000;
     s.wire.delay_ps = 200'000;
     r.child("nic", [&](Reader& n) {
@@ -254,7 +265,8 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
   return read(doc);
 }
 
-Settings parse_settings(const std::string& yaml, const std::string& name, const std::vector<std::string>& overrides) {
+Settings parse_settings(const std::string& yaml, const std::string& name,
+                        const std::vector<std::string>& overrides) {
   Document doc = Document::parse(yaml, name);
   for (const std::string& o : overrides) doc.set(o);
   return read(doc);

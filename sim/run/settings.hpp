@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scenario file as plain structures: the world, its nodes, and the steps to take. sim/README.md lists every key.
+// A scenario file as plain structures: the world, its nodes, and the steps to take. sim/README.md
+// lists every key.
 //
-//   Settings s = load_settings("sim/scenarios/first_light.yaml", {"seed=7"});   // throws ScenarioError
+//   Settings s = load_settings("sim/scenarios/first_light.yaml", {"seed=7"});   // throws
+//   ScenarioError
 #pragma once
 
 #include <optional>
@@ -40,22 +42,22 @@ struct Flow {
   uint32_t from = 0;  // node
   uint32_t qps = 1;
   std::vector<uint32_t> sizes = {4096};
-  uint32_t count = 64;          // messages in all
-  uint32_t depth = 16;          // outstanding per QP
+  uint32_t count = 64;  // messages in all
+  uint32_t depth = 16;  // outstanding per QP
   bool imm = false;
   bool inlined = false;
   Memory source = Memory::kHost, target = Memory::kHost;
   uint32_t doorbell_every = 1;
   uint32_t signal_every = 1;
   uint32_t source_misalign = 0, target_misalign = 0;  // bytes
-  bool random_offsets = false;  // each message somewhere else in its slot
+  bool random_offsets = false;                        // each message somewhere else in its slot
 };
 
 struct TrafficStep {
   std::vector<Flow> flows;
-  TimePs grain_ps = 200'000;    // how often the programs look
+  TimePs grain_ps = 200'000;  // how often the programs look
   TimePs limit_ps = 100'000'000'000;
-  bool speed = false;           // report simulation speed as a figure
+  bool speed = false;  // report simulation speed as a figure
 };
 
 // Raw frames both ways beside whatever runs: an ARP request out of each node, seen by the other.

@@ -12,8 +12,10 @@ namespace rnic::sim {
 
 namespace {
 // Events of one QP that carry a block index rather than a PSN.
-bool by_index(uint8_t e) { return e == kTrcDoorbell || e == kTrcBlueflame || e == kTrcWqeReq || e == kTrcWqeReady ||
-                                  e == kTrcTurn || e == kTrcComplete || e == kTrcCqeReq; }
+bool by_index(uint8_t e) {
+  return e == kTrcDoorbell || e == kTrcBlueflame || e == kTrcWqeReq || e == kTrcWqeReady ||
+         e == kTrcTurn || e == kTrcComplete || e == kTrcCqeReq;
+}
 
 bool psn_in(uint32_t psn, uint32_t first, uint32_t last) {
   return ((psn - first) & 0xFFFFFF) <= ((last - first) & 0xFFFFFF);
@@ -43,7 +45,8 @@ Timeline timeline_of(const Recorder& from, const Recorder& to, const MessageInfo
     const auto done = from.first(kTrcBlueflame, at, m.qpn);
     t.bar.reset();
     for (const TraceEvent& e : from.events()) {
-      if (e.event == kBar1Write && e.time_ps >= at && (!done || e.time_ps <= *done)) t.bar = e.time_ps;
+      if (e.event == kBar1Write && e.time_ps >= at && (!done || e.time_ps <= *done))
+        t.bar = e.time_ps;
     }
     t.doorbell = done;
   } else {
@@ -95,30 +98,36 @@ Timeline timeline_of(const Recorder& from, const Recorder& to, const MessageInfo
   pin("data visible", t.data_visible);
   pin("remote CQE visible", t.remote_cqe);
   pin("local CQE visible", t.local_cqe);
-  std::stable_sort(t.points.begin(), t.points.end(), [](const Point& x, const Point& y) { return x.time_ps < y.time_ps; });
+  std::stable_sort(t.points.begin(), t.points.end(),
+                   [](const Point& x, const Point& y) { return x.time_ps < y.time_ps; });
   return t;
 }
 
 std::vector<std::string> stage_table(const Timeline& t, bool reference, TimePs core_ps) {
   std::vector<std::string> out;
   const MessageInfo& m = t.message;
-  out.push_back(fmt::format("  {:<3}{:<44}{:>10}{:>10}{}", "#", "stage", "ns", "cycles", reference ? "  reference" : ""));
+  out.push_back(fmt::format("  {:<3}{:<44}{:>10}{:>10}{}", "#", "stage", "ns", "cycles",
+                            reference ? "  reference" : ""));
   std::optional<TimePs> before = m.store_ps;
-  const auto row = [&](const char* number, const char* name, const std::optional<TimePs>& end, const char* published) {
+  const auto row = [&](const char* number, const char* name, const std::optional<TimePs>& end,
+                       const char* published) {
     if (!end || !before) return;
     const double ns = static_cast<double>(static_cast<int64_t>(*end - *before)) / 1000.0;
-    out.push_back(fmt::format("  {:<3}{:<44}{:>10.1f}{:>10.1f}{}", number, name, ns,
-                              ns * 1000.0 / static_cast<double>(core_ps),
-                              reference && published[0] != 0 ? fmt::format("  {:>9}", published) : ""));
+    out.push_back(
+        fmt::format("  {:<3}{:<44}{:>10.1f}{:>10.1f}{}", number, name, ns,
+                    ns * 1000.0 / static_cast<double>(core_ps),
+                    reference && published[0] != 0 ? fmt::format("  {:>9}", published) : ""));
     before = end;
   };
   if (m.start_ps < m.store_ps) {
     before = m.start_ps;
     row("0", "copy from GPU to host memory (bounce)", m.store_ps, "400");
   }
-  row("1", m.blueflame ? "BlueFlame push, WQE complete" : "doorbell: store to decoded", t.doorbell, "20");
+  row("1", m.blueflame ? "BlueFlame push, WQE complete" : "doorbell: store to decoded", t.doorbell,
+      "20");
   if (m.fetched) row("2", "WQE fetch", t.wqe_ready, "40");
-  row("3", m.has_payload_read ? "context, payload read" : "context, inline payload", t.tx_start, "150");
+  row("3", m.has_payload_read ? "context, payload read" : "context, inline payload", t.tx_start,
+      "150");
   row("4", "packetize: headers, iCRC", t.pkt_out, "30");
   row("5", "MAC: crossing, Ethernet, first byte out", t.mac_first, "10");
   row("6", "wire: first byte in", t.rx_first, "200");
@@ -128,15 +137,17 @@ std::vector<std::string> stage_table(const Timeline& t, bool reference, TimePs c
   row("9", "CQE of the responder visible", t.remote_cqe, "50");
   const auto total = [&](const char* name, const std::optional<TimePs>& v, const char* published) {
     if (!v) return;
-    out.push_back(fmt::format("     {:<44}{:>10.1f}{:>10.1f}{}", name, static_cast<double>(*v) / 1000.0,
-                              static_cast<double>(*v) / static_cast<double>(core_ps),
-                              reference && published[0] != 0 ? fmt::format("  {:>9}", published) : ""));
+    out.push_back(
+        fmt::format("     {:<44}{:>10.1f}{:>10.1f}{}", name, static_cast<double>(*v) / 1000.0,
+                    static_cast<double>(*v) / static_cast<double>(core_ps),
+                    reference && published[0] != 0 ? fmt::format("  {:>9}", published) : ""));
   };
   total("doorbell to first MAC byte", t.doorbell_to_mac(), "250");
   total("doorbell to data visible", t.to_visible(), "");
   total("doorbell to remote CQE", t.to_remote_cqe(), "510 (680)");
   if (t.local_cqe) total("doorbell to the requester's own CQE", *t.local_cqe - m.store_ps, "");
-  if (m.start_ps < m.store_ps && t.data_visible) total("bounce included, to data visible", *t.data_visible - m.start_ps, "");
+  if (m.start_ps < m.store_ps && t.data_visible)
+    total("bounce included, to data visible", *t.data_visible - m.start_ps, "");
   return out;
 }
 
@@ -144,15 +155,17 @@ std::vector<std::string> detail_table(const Timeline& t, TimePs core_ps) {
   std::vector<std::string> out;
   TimePs before = t.message.store_ps;
   for (const Point& p : t.points) {
-    out.push_back(fmt::format("  {:>10.1f} ns  {:>7.1f} cycles  {:<18} {}",
-                              static_cast<double>(p.time_ps - t.message.store_ps) / 1000.0,
-                              static_cast<double>(p.time_ps - before) / static_cast<double>(core_ps), p.block, p.name));
+    out.push_back(fmt::format(
+        "  {:>10.1f} ns  {:>7.1f} cycles  {:<18} {}",
+        static_cast<double>(p.time_ps - t.message.store_ps) / 1000.0,
+        static_cast<double>(p.time_ps - before) / static_cast<double>(core_ps), p.block, p.name));
     before = p.time_ps;
   }
   return out;
 }
 
-// ------------------------------------------------------------------------------------------------------ trace
+// ------------------------------------------------------------------------------------------------------
+// trace
 void write_chrome_trace(const std::string& path, const std::vector<Timeline>& timelines,
                         const std::vector<std::pair<std::string, const Recorder*>>& nodes) {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"), std::fclose);
@@ -170,25 +183,30 @@ void write_chrome_trace(const std::string& path, const std::vector<Timeline>& ti
   };
   const auto us = [](TimePs t) { return fmt::format("{}.{:06}", t / 1'000'000, t % 1'000'000); };
   for (size_t n = 0; n < nodes.size(); ++n) {
-    put(fmt::format(R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":"node {}"}}}})", n, nodes[n].first));
+    put(fmt::format(R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":"node {}"}}}})", n,
+                    nodes[n].first));
   }
   // Messages: one track per QP of the sender.
   constexpr uint32_t kQpTrack = 1000;
   for (const Timeline& t : timelines) {
     const MessageInfo& m = t.message;
     const uint32_t tid = kQpTrack + m.qpn;
-    put(fmt::format(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":"QP {} WRITEs"}}}})", m.from, tid,
-                    m.qpn));
-    const TimePs end = std::max({t.data_visible.value_or(0), t.remote_cqe.value_or(0), t.local_cqe.value_or(0)});
+    put(fmt::format(
+        R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":"QP {} WRITEs"}}}})",
+        m.from, tid, m.qpn));
+    const TimePs end =
+        std::max({t.data_visible.value_or(0), t.remote_cqe.value_or(0), t.local_cqe.value_or(0)});
     if (end <= m.start_ps) continue;
     put(fmt::format(
         R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":"WRITE {} B {}","cat":"message","args":{{"wqe":{},"psn":{}}}}})",
-        m.from, tid, us(m.start_ps), us(end - m.start_ps), m.bytes, m.label, m.wqe_index, m.first_psn));
+        m.from, tid, us(m.start_ps), us(end - m.start_ps), m.bytes, m.label, m.wqe_index,
+        m.first_psn));
     TimePs before = m.start_ps;
     const auto slice = [&](const char* name, const std::optional<TimePs>& at) {
       if (!at || *at < before) return;
-      put(fmt::format(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":"{}","cat":"stage"}})", m.from, tid,
-                      us(before), us(*at - before), name));
+      put(fmt::format(
+          R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":"{}","cat":"stage"}})", m.from,
+          tid, us(before), us(*at - before), name));
       before = *at;
     };
     if (m.start_ps < m.store_ps) slice("bounce copy", m.store_ps);
@@ -207,16 +225,18 @@ void write_chrome_trace(const std::string& path, const std::vector<Timeline>& ti
   // Raw events: one track per source of the trace bus.
   for (size_t n = 0; n < nodes.size(); ++n) {
     std::vector<bool> named(256);
-    for (const std::vector<TraceEvent>* list : {&nodes[n].second->kept(), &nodes[n].second->events()}) {
+    for (const std::vector<TraceEvent>* list :
+         {&nodes[n].second->kept(), &nodes[n].second->events()}) {
       for (const TraceEvent& e : *list) {
         if (!named[e.event]) {
           named[e.event] = true;
-          put(fmt::format(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":"{}: {}"}}}})", n, e.event,
-                          event_block(e.event), event_name(e.event)));
+          put(fmt::format(
+              R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":"{}: {}"}}}})",
+              n, e.event, event_block(e.event), event_name(e.event)));
         }
         put(fmt::format(
-            R"({{"ph":"i","s":"t","pid":{},"tid":{},"ts":{},"name":"{}","args":{{"qpn":{},"info":{},"cycle":{}}}}})", n,
-            e.event, us(e.time_ps), event_name(e.event), e.qpn, e.info, e.cycle));
+            R"({{"ph":"i","s":"t","pid":{},"tid":{},"ts":{},"name":"{}","args":{{"qpn":{},"info":{},"cycle":{}}}}})",
+            n, e.event, us(e.time_ps), event_name(e.event), e.qpn, e.info, e.cycle));
       }
     }
   }

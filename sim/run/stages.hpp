@@ -22,8 +22,8 @@ struct MessageInfo {
   uint16_t wqe_index = 0;
   uint32_t first_psn = 0, last_psn = 0;
   uint32_t bytes = 0;
-  TimePs start_ps = 0;   // the program begins (a bounce copies first)
-  TimePs store_ps = 0;   // the doorbell or push is issued
+  TimePs start_ps = 0;  // the program begins (a bounce copies first)
+  TimePs store_ps = 0;  // the doorbell or push is issued
   bool blueflame = false, fetched = true, has_payload_read = true;
   uint64_t target_addr = 0;            // bus address
   std::optional<uint64_t> remote_cqe;  // bus address of the CQE that the responder gets
@@ -39,8 +39,8 @@ struct Point {
 struct Timeline {
   MessageInfo message;
   // Corners of the stages; each may be missing.
-  std::optional<TimePs> bar, doorbell, wqe_ready, tx_start, pkt_out, crossing, mac_first, rx_first, rx_last, exec,
-      data_visible, remote_cqe, local_cqe;
+  std::optional<TimePs> bar, doorbell, wqe_ready, tx_start, pkt_out, crossing, mac_first, rx_first,
+      rx_last, exec, data_visible, remote_cqe, local_cqe;
   std::vector<Point> points;  // every event of the message, in time order
 
   std::optional<TimePs> doorbell_to_mac() const;

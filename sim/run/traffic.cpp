@@ -100,8 +100,8 @@ void compare(Session& s, const std::string& name, FlowRun& r, Lane& l, const Lan
   const auto d = mem::MemoryChecker::compare(r.target->buffer, off, r.source->buffer, off, m.len);
   if (d) {
     ++r.differences;
-    s.problem(fmt::format("{}: QP {} message at block {}, {} bytes: {}", name, l.self->number(), m.index, m.len,
-                          d->to_string()));
+    s.problem(fmt::format("{}: QP {} message at block {}, {} bytes: {}", name, l.self->number(),
+                          m.index, m.len, d->to_string()));
   }
   l.free_slots.push_back(m.slot);
 }
@@ -152,14 +152,15 @@ void collect(Session& s, const std::string& name, FlowRun& r, Lane& l) {
   const TimePs now = s.world().now_ps();
   while (auto c = s.kit(r.from).host->poll(*l.self)) {
     if (!c->ok())
-      throw std::runtime_error(fmt::format("QP {} of node {}: message at block {} ended with {} (syndrome {:#x})",
-                                           l.self->number(), s.kit(r.from).node->name(), c->wqe_index,
-                                           driver::status_name(c->status), c->syndrome));
+      throw std::runtime_error(fmt::format(
+          "QP {} of node {}: message at block {} ended with {} (syndrome {:#x})", l.self->number(),
+          s.kit(r.from).node->name(), c->wqe_index, driver::status_name(c->status), c->syndrome));
     // This one and all before it are done.
     for (;;) {
       if (l.flying.empty())
-        throw std::runtime_error(fmt::format("QP {} of node {}: completion for block {}, which is not in flight",
-                                             l.self->number(), s.kit(r.from).node->name(), c->wqe_index));
+        throw std::runtime_error(
+            fmt::format("QP {} of node {}: completion for block {}, which is not in flight",
+                        l.self->number(), s.kit(r.from).node->name(), c->wqe_index));
       Lane::Message m = l.flying.front();
       l.flying.pop_front();
       m.done_ps = now;
@@ -167,7 +168,8 @@ void collect(Session& s, const std::string& name, FlowRun& r, Lane& l) {
       l.settling.push_back(m);
       if (m.index != c->wqe_index) continue;
       if (m.len != c->byte_count)
-        s.problem(fmt::format("{}: completion of {} bytes, {} were posted", name, c->byte_count, m.len));
+        s.problem(
+            fmt::format("{}: completion of {} bytes, {} were posted", name, c->byte_count, m.len));
       break;
     }
   }
@@ -180,13 +182,15 @@ void collect(Session& s, const std::string& name, FlowRun& r, Lane& l) {
   while (!l.peer->received.empty()) {
     const driver::Completion c = l.peer->received.front();
     l.peer->received.pop_front();
-    if (l.expect_receive.empty()) throw std::runtime_error("a receive completion that nobody expects");
+    if (l.expect_receive.empty())
+      throw std::runtime_error("a receive completion that nobody expects");
     const Lane::Message m = l.expect_receive.front();
     l.expect_receive.pop_front();
     ++l.received;
     if (!c.ok() || c.imm.value_or(0) != m.imm || c.byte_count != m.len)
-      s.problem(fmt::format("{}: receive completion says {}, immediate {}, {} bytes; expected immediate {}, {} bytes", name,
-                            driver::status_name(c.status), c.imm.value_or(0), c.byte_count, m.imm, m.len));
+      s.problem(fmt::format(
+          "{}: receive completion says {}, immediate {}, {} bytes; expected immediate {}, {} bytes",
+          name, driver::status_name(c.status), c.imm.value_or(0), c.byte_count, m.imm, m.len));
   }
   if (l.receives_posted < l.to_post && l.receives_posted - l.received < 256) {
     const uint32_t n = std::min(l.to_post - l.receives_posted, 256u);
@@ -195,15 +199,33 @@ void collect(Session& s, const std::string& name, FlowRun& r, Lane& l) {
   }
 }
 
-const char* const kBorders[] = {"doorbell -> scheduler",      "scheduler -> wqe_fetch",    "wqe_fetch -> wqe_store",
-                                "scheduler -> sq_engine",     "sq_engine -> tx_buffer",    "wqe_fetch -> dma (reads)",
-                                "sq_engine -> dma (reads)",   "tx_buffer -> packetizer",   "resp_engine -> packetizer",
-                                "packetizer -> merge",        "merge -> crossing",         "depacketizer -> dispatch",
-                                "depacketizer -> placer",     "dispatch -> responder",     "dispatch -> completer",
-                                "responder -> placer",        "responder -> resp_engine",  "placer -> dma (requests)",
-                                "placer -> dma (data)",       "placer -> cqe_gen",         "completer -> cqe_gen",
-                                "cqe_gen -> dma",             "event_queue -> dma",        "AXI read requests",
-                                "AXI read data",              "AXI write requests",        "AXI write data"};
+const char* const kBorders[] = {"doorbell -> scheduler",
+                                "scheduler -> wqe_fetch",
+                                "wqe_fetch -> wqe_store",
+                                "scheduler -> sq_engine",
+                                "sq_engine -> tx_buffer",
+                                "wqe_fetch -> dma (reads)",
+                                "sq_engine -> dma (reads)",
+                                "tx_buffer -> packetizer",
+                                "resp_engine -> packetizer",
+                                "packetizer -> merge",
+                                "merge -> crossing",
+                                "depacketizer -> dispatch",
+                                "depacketizer -> placer",
+                                "dispatch -> responder",
+                                "dispatch -> completer",
+                                "responder -> placer",
+                                "responder -> resp_engine",
+                                "placer -> dma (requests)",
+                                "placer -> dma (data)",
+                                "placer -> cqe_gen",
+                                "completer -> cqe_gen",
+                                "cqe_gen -> dma",
+                                "event_queue -> dma",
+                                "AXI read requests",
+                                "AXI read data",
+                                "AXI write requests",
+                                "AXI write data"};
 }  // namespace
 
 void run_traffic(Session& s, const std::string& name, const TrafficStep& step) {
@@ -225,7 +247,9 @@ void run_traffic(Session& s, const std::string& name, const TrafficStep& step) {
     r.target = &s.kit(r.to).host->region(place_of(f.target), bytes, f.target_misalign);
     uint64_t total = 0;
     for (uint32_t sz : f.sizes) total += sz;
-    r.watch = std::make_unique<FlowWatch>(s.kit(r.to).node->fabric(), r.target->iova, bytes, std::max<uint64_t>(1, total * f.count / f.sizes.size() / 10));
+    r.watch =
+        std::make_unique<FlowWatch>(s.kit(r.to).node->fabric(), r.target->iova, bytes,
+                                    std::max<uint64_t>(1, total * f.count / f.sizes.size() / 10));
     for (uint32_t q = 0; q < f.qps; ++q) {
       Lane l;
       const Session::Pair p = s.pair(next_pair++, r.from);
@@ -269,16 +293,19 @@ void run_traffic(Session& s, const std::string& name, const TrafficStep& step) {
         collect(s, name, r, l);
         post(s, r, l);
         done += l.completed;
-        busy = busy || l.completed < l.to_post || !l.settling.empty() || (r.flow->imm && l.received < l.to_post);
+        busy = busy || l.completed < l.to_post || !l.settling.empty() ||
+               (r.flow->imm && l.received < l.to_post);
       }
     }
     if (!busy) break;
     if (s.world().now_ps() > end)
-      throw TimeOut(fmt::format("{} of {} messages completed within {} ns", done, all, step.limit_ps / 1000));
+      throw TimeOut(
+          fmt::format("{} of {} messages completed within {} ns", done, all, step.limit_ps / 1000));
     s.world().run_until(s.world().now_ps() + step.grain_ps);
     s.progress(fmt::format("{}: {} of {} messages", name, done, all));
   }
-  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count();
+  const double wall =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count();
 
   s.check_memory(name);
 
@@ -288,20 +315,25 @@ void run_traffic(Session& s, const std::string& name, const TrafficStep& step) {
     const FlowRun& r = runs[i];
     const Flow& f = *r.flow;
     if (r.watch->all_bytes() != r.bytes_posted)
-      s.problem(fmt::format("{}: {} bytes were posted, {} were written", name, r.bytes_posted, r.watch->all_bytes()));
+      s.problem(fmt::format("{}: {} bytes were posted, {} were written", name, r.bytes_posted,
+                            r.watch->all_bytes()));
     const double ns = static_cast<double>(r.watch->time()) / 1000.0;
     const double gbps = ns > 0 ? static_cast<double>(r.watch->bytes()) * 8.0 / ns : 0;
     const double mean = static_cast<double>(r.bytes_posted) / f.count;
-    const double rate = ns > 0 && mean > 0 ? static_cast<double>(r.watch->bytes()) / mean / ns * 1000.0 : 0;
+    const double rate =
+        ns > 0 && mean > 0 ? static_cast<double>(r.watch->bytes()) / mean / ns * 1000.0 : 0;
     all_gbps += gbps;
     all_rate += rate;
     std::string sizes;
     for (uint32_t sz : f.sizes) sizes += (sizes.empty() ? "" : "/") + std::to_string(sz);
-    s.print(fmt::format("  {} -> {}: {} messages of {} B on {} QP{} ({} to {} memory{}{}): {:.1f} Gb/s, {:.2f} M messages/s; "
-                        "{} compared",
-                        s.kit(r.from).node->name(), s.kit(r.to).node->name(), f.count, sizes, f.qps, f.qps == 1 ? "" : "s",
-                        f.source == Memory::kGpu ? "GPU" : "host", f.target == Memory::kGpu ? "GPU" : "host",
-                        f.inlined ? ", inline" : "", f.imm ? ", immediate" : "", gbps, rate, r.compared));
+    s.print(
+        fmt::format("  {} -> {}: {} messages of {} B on {} QP{} ({} to {} memory{}{}): {:.1f} "
+                    "Gb/s, {:.2f} M messages/s; "
+                    "{} compared",
+                    s.kit(r.from).node->name(), s.kit(r.to).node->name(), f.count, sizes, f.qps,
+                    f.qps == 1 ? "" : "s", f.source == Memory::kGpu ? "GPU" : "host",
+                    f.target == Memory::kGpu ? "GPU" : "host", f.inlined ? ", inline" : "",
+                    f.imm ? ", immediate" : "", gbps, rate, r.compared));
     if (runs.size() > 1) s.figure(fmt::format("{}.goodput_{}", name, i), gbps, "Gb/s");
   }
   s.figure(name + ".goodput", all_gbps, "Gb/s");
@@ -310,16 +342,20 @@ void run_traffic(Session& s, const std::string& name, const TrafficStep& step) {
 
   // Busy: a transfer; stalled: offered and not taken; starved: nothing offered.
   s.print(fmt::format("  {:<28}{}", "share of core cycles, %",
-                      s.node_count() == 2 ? "      a: busy stalled starved      b: busy stalled starved"
-                                          : "         busy stalled starved"));
+                      s.node_count() == 2
+                          ? "      a: busy stalled starved      b: busy stalled starved"
+                          : "         busy stalled starved"));
   for (size_t b = 0; b < std::size(kBorders); ++b) {
     std::string row = fmt::format("  {:<28}", kBorders[b]);
     bool any = false;
     for (size_t n = 0; n < s.node_count(); ++n) {
       const Nic& nic = s.kit(n).node->nic();
       const auto cycles = static_cast<double>(nic.core_cycles() - cycles_before[n]);
-      const double busy = 100.0 * static_cast<double>(nic.borders()[b].busy - borders_before[n][b].busy) / cycles;
-      const double stalled = 100.0 * static_cast<double>(nic.borders()[b].stalled - borders_before[n][b].stalled) / cycles;
+      const double busy =
+          100.0 * static_cast<double>(nic.borders()[b].busy - borders_before[n][b].busy) / cycles;
+      const double stalled =
+          100.0 * static_cast<double>(nic.borders()[b].stalled - borders_before[n][b].stalled) /
+          cycles;
       any = any || busy + stalled > 0.05;
       row += fmt::format("     {:>8.1f}{:>8.1f}{:>8.1f}", busy, stalled, 100.0 - busy - stalled);
     }
@@ -339,10 +375,12 @@ void run_traffic(Session& s, const std::string& name, const TrafficStep& step) {
   const double stepping = std::min(wall, steps_share * sampled * 1e-9);
   const double harness_share =
       steps_share > 0 ? 100.0 * (1.0 - model / steps_share * stepping / wall) : 0;
-  s.print(fmt::format("  simulated {:.1f} us, {} core cycles in {:.2f} s: {:.1f} k core cycles/s with {} NIC{} of {} bit; harness "
-                      "{:.0f} % of the time",
-                      static_cast<double>(s.world().now_ps() - start) * 1e-6, cycles, wall, kcps, s.node_count(),
-                      s.node_count() == 1 ? "" : "s", s.settings().data_w, harness_share));
+  s.print(fmt::format(
+      "  simulated {:.1f} us, {} core cycles in {:.2f} s: {:.1f} k core cycles/s with {} NIC{} of "
+      "{} bit; harness "
+      "{:.0f} % of the time",
+      static_cast<double>(s.world().now_ps() - start) * 1e-6, cycles, wall, kcps, s.node_count(),
+      s.node_count() == 1 ? "" : "s", s.settings().data_w, harness_share));
   s.figure(name + ".cycles", static_cast<double>(cycles), "core cycles");
   if (step.speed) {
     s.figure(name + ".speed", kcps, "k core cycles/s");

@@ -34,7 +34,9 @@ inline uint32_t test_width() {
 inline uint64_t test_rate() { return test_width() * 390'625'000ull; }  // 50, 100, 200, 400 Gb/s
 
 // Where the waves of this node go; empty without --wave.
-inline std::string test_wave_file() { return Context::get().options().wave ? next_wave_path() : std::string(); }
+inline std::string test_wave_file() {
+  return Context::get().options().wave ? next_wave_path() : std::string();
+}
 
 inline uint64_t context_seed() { return Context::get().options().seed; }
 
@@ -83,7 +85,8 @@ class Bed {
       }
       side(i).node = &world.add_node(c);
     }
-    link = &world.connect(*a.node, *b.node, {.rate_bps = options.wire_bps, .delay_ps = options.wire_delay_ps});
+    link = &world.connect(*a.node, *b.node,
+                          {.rate_bps = options.wire_bps, .delay_ps = options.wire_delay_ps});
     link->add_observer(&tap);
     if (options.faults_a != nullptr) link->set_faults(0, options.faults_a);
     if (options.faults_b != nullptr) link->set_faults(1, options.faults_b);
@@ -93,15 +96,18 @@ class Bed {
       h.id = static_cast<uint8_t>(i + 1);
       side(i).host = std::make_unique<sim::Host>(world, *side(i).node, h);
       side(i).host->start(static_cast<uint8_t>(2 - i));
-      side(i).memory = std::make_unique<mem::MemoryChecker>(side(i).node->memory(), "host memory of " + side(i).node->name());
+      side(i).memory = std::make_unique<mem::MemoryChecker>(
+          side(i).node->memory(), "host memory of " + side(i).node->name());
       if (options.gpu)
-        side(i).gpu_memory =
-            std::make_unique<mem::MemoryChecker>(side(i).node->gpu(0).memory(), "GPU memory of " + side(i).node->name());
+        side(i).gpu_memory = std::make_unique<mem::MemoryChecker>(
+            side(i).node->gpu(0).memory(), "GPU memory of " + side(i).node->name());
     }
   }
 
   Side& side(int i) { return i == 0 ? a : b; }
-  std::pair<sim::Qp*, sim::Qp*> connect(const sim::ConnectOptions& o = {}) { return sim::connect(*a.host, *b.host, o); }
+  std::pair<sim::Qp*, sim::Qp*> connect(const sim::ConnectOptions& o = {}) {
+    return sim::connect(*a.host, *b.host, o);
+  }
   void run_ns(uint64_t ns) { world.run_until(world.now_ps() + ns * 1000); }
 
   // Golden := memory now, rings that the NIC writes aside.

@@ -9,8 +9,8 @@ namespace {
 
 struct Trial {
   Bed& bed;
-  sim::Qp *qa, *qb;    // the one that fails
-  sim::Qp *na, *nb;    // a neighbour that must not notice
+  sim::Qp *qa, *qb;  // the one that fails
+  sim::Qp *na, *nb;  // a neighbour that must not notice
   sim::Region *src, *dst;
   std::vector<uint8_t> data;
 };
@@ -33,7 +33,8 @@ void post(Trial& t, const std::vector<driver::Segment>& local, uint64_t va, uint
   t.qa->qp->post_write(w);
 }
 
-// The first WQE ends with `status`, the one behind it is flushed, the QP is in ERR, the neighbour works.
+// The first WQE ends with `status`, the one behind it is flushed, the QP is in ERR, the neighbour
+// works.
 void expect_failure(Trial& t, uint8_t status) {
   post(t, {{t.src->key, 64, t.src->va}}, t.dst->va, t.dst->key);
   t.qa->qp->ring();
@@ -58,7 +59,9 @@ void expect_failure(Trial& t, uint8_t status) {
 
 }  // namespace
 
-TEST_CASE("an access that the target's memory region does not allow is refused with a remote access NAK") {
+TEST_CASE(
+    "an access that the target's memory region does not allow is refused with a remote access "
+    "NAK") {
   struct Attempt {
     const char* what;
     uint32_t size;
@@ -93,10 +96,12 @@ TEST_CASE("an access that the target's memory region does not allow is refused w
       target = &bed.b.host->region(sim::Place::kHost, 16384, 0, mr);
     }
     bed.watch();
-    post(t, {{t.src->key, x.size, t.src->va}}, target->va + static_cast<uint64_t>(x.offset), target->key ^ x.key_change);
+    post(t, {{t.src->key, x.size, t.src->va}}, target->va + static_cast<uint64_t>(x.offset),
+         target->key ^ x.key_change);
     expect_failure(t, RNIC_CQE_STATUS_REM_ACCESS_ERR);
     CHECK(bed.counter(bed.b, RNIC_CNT_TX_NAK_ACCESS) == 1);
-    CHECK(bed.counter(bed.b, RNIC_CNT_MR_ERRORS) >= 1);  // packets behind the refused one are looked at as well
+    CHECK(bed.counter(bed.b, RNIC_CNT_MR_ERRORS) >=
+          1);  // packets behind the refused one are looked at as well
     CHECK(bed.counter(bed.a, RNIC_CNT_RX_NAK) == 1);
     CHECK(bed.b.host->nic().query_qp(t.qb->number()).state == RNIC_QP_STATE_ERR);
     const auto e = bed.b.host->wait_event();
@@ -123,11 +128,18 @@ TEST_CASE("a local access that is not allowed fails before anything of it is on 
     std::vector<driver::Segment> (*local)(const sim::Region&);
   };
   const Attempt attempts[] = {
-      {"a wrong L_Key", [](const sim::Region& r) { return std::vector<driver::Segment>{{r.key ^ 1, 64, r.va}}; }},
+      {"a wrong L_Key",
+       [](const sim::Region& r) {
+         return std::vector<driver::Segment>{{r.key ^ 1, 64, r.va}};
+       }},
       {"a source that ends outside its region",
-       [](const sim::Region& r) { return std::vector<driver::Segment>{{r.key, 64, r.va + r.size - 63}}; }},
+       [](const sim::Region& r) {
+         return std::vector<driver::Segment>{{r.key, 64, r.va + r.size - 63}};
+       }},
       {"a second segment that is wrong",
-       [](const sim::Region& r) { return std::vector<driver::Segment>{{r.key, 64, r.va}, {r.key + 0x5000, 64, r.va}}; }},
+       [](const sim::Region& r) {
+         return std::vector<driver::Segment>{{r.key, 64, r.va}, {r.key + 0x5000, 64, r.va}};
+       }},
   };
   for (const Attempt& x : attempts) {
     INFO(x.what);
@@ -148,9 +160,12 @@ TEST_CASE("operations that this NIC does not know, and WQEs that make no sense, 
     uint8_t status;
   };
   const Attempt attempts[] = {
-      {"SEND", [](uint8_t* w) { rnic_wqe_set_opcode(w, RNIC_WQE_OPCODE_SEND); }, RNIC_CQE_STATUS_LOC_QP_OP_ERR},
-      {"READ", [](uint8_t* w) { rnic_wqe_set_opcode(w, RNIC_WQE_OPCODE_READ); }, RNIC_CQE_STATUS_LOC_QP_OP_ERR},
-      {"an opcode that does not exist", [](uint8_t* w) { rnic_wqe_set_opcode(w, 0x77); }, RNIC_CQE_STATUS_LOC_QP_OP_ERR},
+      {"SEND", [](uint8_t* w) { rnic_wqe_set_opcode(w, RNIC_WQE_OPCODE_SEND); },
+       RNIC_CQE_STATUS_LOC_QP_OP_ERR},
+      {"READ", [](uint8_t* w) { rnic_wqe_set_opcode(w, RNIC_WQE_OPCODE_READ); },
+       RNIC_CQE_STATUS_LOC_QP_OP_ERR},
+      {"an opcode that does not exist", [](uint8_t* w) { rnic_wqe_set_opcode(w, 0x77); },
+       RNIC_CQE_STATUS_LOC_QP_OP_ERR},
       {"more than 2^31 bytes", [](uint8_t* w) { rnic_data_seg_set_len(w + 32, 0x80000001u); },
        RNIC_CQE_STATUS_LOC_LEN_ERR},
   };
@@ -197,7 +212,8 @@ TEST_CASE("doorbells to QPs that do not exist, or too far ahead, are refused and
   bed.watch();
   auto& bus = bed.a.host->bus();
   bus.write32(driver::Bar::kDoorbell, 250 * RNIC_PAGE_STRIDE + RNIC_PAGE_TX_WQE_PROD, 1);
-  bus.write32(driver::Bar::kDoorbell, t.qa->number() * RNIC_PAGE_STRIDE + RNIC_PAGE_TX_WQE_PROD, 257);
+  bus.write32(driver::Bar::kDoorbell, t.qa->number() * RNIC_PAGE_STRIDE + RNIC_PAGE_TX_WQE_PROD,
+              257);
   bed.run_ns(2000);
   CHECK(bed.counter(bed.a, RNIC_CNT_DOORBELL_REFUSED) == 2);
   // The QP still works.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine around the NIC fails: the QP goes to ERR, a CQE or event says why, the others go on; resets leave nothing
-// behind.
+// The machine around the NIC fails: the QP goes to ERR, a CQE or event says why, the others go on;
+// resets leave nothing behind.
 #include "tests/system/bed.hpp"
 
 using namespace rnic;
@@ -31,8 +31,8 @@ void neighbour_works(Bed& bed, Two& t) {
   bed.check();
 }
 
-// All completions of a failed QP: exactly one says why; those before it are good or, when their ACK had not come yet,
-// flushed; those behind it are flushed.
+// All completions of a failed QP: exactly one says why; those before it are good or, when their ACK
+// had not come yet, flushed; those behind it are flushed.
 void expect_error(Bed& bed, sim::Qp& q, uint32_t posted, std::vector<uint8_t> allowed) {
   uint32_t causes = 0;
   for (uint32_t i = 0; i < posted; ++i) {
@@ -56,7 +56,8 @@ TEST_CASE("a source that the IOMMU does not map fails its message with a local p
   Two t = set_up(bed);
   bed.watch();
   bed.a.node->iommu().unmap(t.src->iova + 8192, 4096);
-  for (int i = 0; i < 4; ++i) bed.a.host->post_write(*t.qa, *t.src, 4096u * static_cast<uint32_t>(i), *t.dst, 0, 4096);
+  for (int i = 0; i < 4; ++i)
+    bed.a.host->post_write(*t.qa, *t.src, 4096u * static_cast<uint32_t>(i), *t.dst, 0, 4096);
   // Messages before the hole land.
   bed.expect(bed.b, *t.dst, 0, {t.data.begin() + 4096, t.data.begin() + 8192});
   t.qa->qp->ring();
@@ -125,7 +126,9 @@ TEST_CASE("a completion that never comes, or comes poisoned or as an error, fail
     bed.a.host->post_write(*t.qa, *t.src, 9000, *t.dst, 8192, 3000);
     bed.a.host->post_write(*t.qa, *t.src, 20000, *t.dst, 16384, 3000);
     t.qa->qp->ring();
-    expect_error(bed, *t.qa, 3, {RNIC_CQE_STATUS_LOC_PROT_ERR, RNIC_CQE_STATUS_LOC_ACCESS_ERR, RNIC_CQE_STATUS_FATAL_ERR});
+    expect_error(
+        bed, *t.qa, 3,
+        {RNIC_CQE_STATUS_LOC_PROT_ERR, RNIC_CQE_STATUS_LOC_ACCESS_ERR, RNIC_CQE_STATUS_FATAL_ERR});
     CHECK(bed.a.node->fabric().fault_hits(handle) == 1);
     CHECK(bed.counter(bed.a, x.counter) >= 1);
     neighbour_works(bed, t);
@@ -227,7 +230,8 @@ TEST_CASE("a QP can be reset with work in flight and connected again") {
     while (bed.a.host->poll(*t.qa)) {
     }
     t.qa->qp->reset_indices();
-    sim::connect_pair(*bed.a.host, *t.qa, *bed.b.host, *t.qb, {.mtu = 1024, .psn_a = 77, .psn_b = 99});
+    sim::connect_pair(*bed.a.host, *t.qa, *bed.b.host, *t.qb,
+                      {.mtu = 1024, .psn_a = 77, .psn_b = 99});
     bed.watch();
     bed.a.host->write(*t.qa, *t.src, 1, *t.dst, 20'000, 9000);
     bed.expect(bed.b, *t.dst, 20'000, {t.data.begin() + 1, t.data.begin() + 9001});
@@ -243,7 +247,8 @@ TEST_CASE("moving a QP to ERR flushes what is posted") {
   bed.a.host->nic().modify_state(*t.qa->qp, RNIC_QP_STATE_ERR);
   for (int i = 0; i < 3; ++i) bed.a.host->post_write(*t.qa, *t.src, 0, *t.dst, 0, 100);
   t.qa->qp->ring();
-  for (int i = 0; i < 3; ++i) CHECK(bed.a.host->wait_completion(*t.qa).status == RNIC_CQE_STATUS_WR_FLUSH_ERR);
+  for (int i = 0; i < 3; ++i)
+    CHECK(bed.a.host->wait_completion(*t.qa).status == RNIC_CQE_STATUS_WR_FLUSH_ERR);
   neighbour_works(bed, t);
 }
 
@@ -275,7 +280,9 @@ TEST_CASE("a CQ that is armed reports its next completion once") {
   neighbour_works(bed, t);
 }
 
-TEST_CASE("payload that comes too late for a started frame spoils it: counted on both sides, nothing is written") {
+TEST_CASE(
+    "payload that comes too late for a started frame spoils it: counted on both sides, nothing is "
+    "written") {
   BedOptions o;
   o.host.tx_start_threshold = 128;
   o.check_wire = false;

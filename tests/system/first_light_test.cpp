@@ -35,7 +35,11 @@ void set_up(sim::World& world, Machine& s, uint8_t self, uint8_t peer) {
   path.dip = driver::ipv4(192, 168, 0, peer);
   s.nic->create_path(path);
   s.buffer = s.node->dma().alloc(1 << 20);
-  s.key = s.nic->create_mr({.index = 7, .tag = 0x5A, .pd = 1, .va = 0x10000, .length = 1 << 20,
+  s.key = s.nic->create_mr({.index = 7,
+                            .tag = 0x5A,
+                            .pd = 1,
+                            .va = 0x10000,
+                            .length = 1 << 20,
                             .iova = s.buffer.bus_addr()});
   driver::QpRequest qp;
   qp.qpn = kQpn;

@@ -22,7 +22,8 @@ class Lone {
     c.nic.wave_file = test_wave_file();
     node = &world.add_node(c);
     link = &world.open_end(
-        *node, {.rate_bps = wire_bps, .delay_ps = 50'000}, [this](sim::TimePs now) { edge(now); }, 50'000);
+        *node, {.rate_bps = wire_bps, .delay_ps = 50'000}, [this](sim::TimePs now) { edge(now); },
+        50'000);
     world.power_on();
     host = std::make_unique<sim::Host>(world, *node, sim::HostConfig{.id = 1});
     host->start(2);
@@ -91,7 +92,8 @@ class Lone {
     while (link->rx(1).take(now, info)) {
       CHECK(roce::check_frame(info.bytes).empty());
       roce::FrameView v;
-      if (roce::parse_frame(info.bytes, v) == roce::ParseStatus::kOk) answers.push_back({v.opcode, v.syndrome, v.psn, v.msn});
+      if (roce::parse_frame(info.bytes, v) == roce::ParseStatus::kOk)
+        answers.push_back({v.opcode, v.syndrome, v.psn, v.msn});
     }
     // As many as the wire takes until the next look.
     while (next < out.size() && link->tx(1).free_at() <= now + 50'000) {
@@ -132,8 +134,10 @@ TEST_CASE("frames that are broken change nothing, send nothing, and are counted"
   const Attempt attempts[] = {
       {"a payload bit", [](Lone&, auto& f, bool&) { f[100] ^= 0x10; }, RNIC_CNT_RX_ICRC_ERRORS},
       {"an iCRC bit", [](Lone&, auto& f, bool&) { f.back() ^= 1; }, RNIC_CNT_RX_ICRC_ERRORS},
-      {"a bit of the R_Key", [](Lone&, auto& f, bool&) { f[14 + 20 + 8 + 12 + 9] ^= 1; }, RNIC_CNT_RX_ICRC_ERRORS},
-      {"marked bad by the MAC", [](Lone&, auto&, bool& err) { err = true; }, RNIC_CNT_RX_CRC_ERRORS},
+      {"a bit of the R_Key", [](Lone&, auto& f, bool&) { f[14 + 20 + 8 + 12 + 9] ^= 1; },
+       RNIC_CNT_RX_ICRC_ERRORS},
+      {"marked bad by the MAC", [](Lone&, auto&, bool& err) { err = true; },
+       RNIC_CNT_RX_CRC_ERRORS},
       {"cut short", [](Lone&, auto& f, bool&) { f.resize(f.size() - 40); }, RNIC_CNT_RX_RUNTS},
       {"transport version 1",
        [](Lone&, auto& f, bool&) {
@@ -184,7 +188,8 @@ TEST_CASE("frames that are broken change nothing, send nothing, and are counted"
   }
 }
 
-TEST_CASE("requests that break the protocol are answered with NAK invalid request, and memory stays") {
+TEST_CASE(
+    "requests that break the protocol are answered with NAK invalid request, and memory stays") {
   struct Attempt {
     const char* what;
     std::function<void(roce::FrameSpec&, std::vector<uint8_t>&)> spoil;
@@ -206,7 +211,8 @@ TEST_CASE("requests that break the protocol are answered with NAK invalid reques
          s.opcode = roce::kRcWriteFirst;
          s.dma_len = 2000;
        }},
-      {"a length that is not that of the payload", [](roce::FrameSpec& s, auto&) { s.dma_len = 299; }},
+      {"a length that is not that of the payload",
+       [](roce::FrameSpec& s, auto&) { s.dma_len = 299; }},
       {"a reserved opcode", [](roce::FrameSpec& s, auto&) { s.opcode = 0x15; }},
   };
   for (const Attempt& x : attempts) {
@@ -297,7 +303,8 @@ TEST_CASE("a WRITE with immediate and no receive posted gets RNR NAK, and is tak
 TEST_CASE("a line-rate flood of minimum frames is taken or dropped whole, never torn") {
   Lone l(test_rate());
   constexpr uint32_t kFrames = 3000;
-  // Every frame writes four bytes to a place of its own; a gap ends what is accepted, so each carries the QP's next PSN.
+  // Every frame writes four bytes to a place of its own; a gap ends what is accepted, so each
+  // carries the QP's next PSN.
   for (uint32_t i = 0; i < kFrames; ++i) {
     roce::FrameSpec s = l.spec;
     s.psn = kFirstPsn + i;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every recorded run of a real software stack whose requests are all WRITE, fed into the NIC as the wire delivered it.
+// Every recorded run of a real software stack whose requests are all WRITE, fed into the NIC as the
+// wire delivered it.
 #include "sim/run/replay.hpp"
 #include "tests/system/bed.hpp"
 
@@ -10,7 +11,8 @@ TEST_CASE("recorded WRITE runs end with the recorded memory, acknowledgements an
   size_t runs = 0;
   sim::ReplayOptions options;
   options.data_w = test_width();
-  for (const std::string& file : roce::list_captures(std::string(RNIC_SOURCE_DIR) + "/tests/captures")) {
+  for (const std::string& file :
+       roce::list_captures(std::string(RNIC_SOURCE_DIR) + "/tests/captures")) {
     const roce::CaptureFile capture = roce::CaptureFile::load(file);
     for (const roce::CaptureRun& run : capture.runs()) {
       if (!run.all_write()) continue;

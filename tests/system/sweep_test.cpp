@@ -33,7 +33,9 @@ void run_cases(Bed& bed, sim::Qp& qa, const std::vector<Case>& cases, uint32_t s
     const uint64_t from = uint64_t{spacing} * i + c.src, to = uint64_t{spacing} * i + c.dst;
     if (qa.qp->free_blocks() == 0) drain(done + 1);
     bed.a.host->write(qa, src, from, dst, to, c.len);
-    bed.expect(bed.b, dst, to, {data.begin() + static_cast<long>(from), data.begin() + static_cast<long>(from + c.len)});
+    bed.expect(
+        bed.b, dst, to,
+        {data.begin() + static_cast<long>(from), data.begin() + static_cast<long>(from + c.len)});
   }
   drain(static_cast<uint32_t>(cases.size()));
   bed.run_ns(1000);
@@ -42,7 +44,10 @@ void run_cases(Bed& bed, sim::Qp& qa, const std::vector<Case>& cases, uint32_t s
 
 }  // namespace
 
-TEST_CASE("WRITEs of every length around packets and beats land at every offset, and nothing else changes", "[short]") {
+TEST_CASE(
+    "WRITEs of every length around packets and beats land at every offset, and nothing else "
+    "changes",
+    "[short]") {
   Bed bed;
   Rng rng = test::rng("sweep");
   for (uint32_t mtu : {256u, 1024u, 4096u}) {
@@ -56,7 +61,8 @@ TEST_CASE("WRITEs of every length around packets and beats land at every offset,
     std::vector<Case> cases;
     for (uint32_t len : lengths) {
       for (int n = 0; n < 3; ++n)
-        cases.push_back({len, static_cast<uint32_t>(rng.below(131)), static_cast<uint32_t>(rng.below(131))});
+        cases.push_back(
+            {len, static_cast<uint32_t>(rng.below(131)), static_cast<uint32_t>(rng.below(131))});
     }
     run_cases(bed, *qa, cases, (3 * mtu + 512) / 64 * 64, rng);
   }
@@ -82,7 +88,8 @@ TEST_CASE("every pair of source and target offset 0..130 works around a packet b
   }
 }
 
-TEST_CASE("the target lies across page borders and the gather list has up to six segments", "[short]") {
+TEST_CASE("the target lies across page borders and the gather list has up to six segments",
+          "[short]") {
   Bed bed;
   Rng rng = test::rng("gather");
   auto [qa, qb] = bed.connect({.mtu = 1024});
@@ -96,10 +103,13 @@ TEST_CASE("the target lies across page borders and the gather list has up to six
     std::vector<uint8_t> want;
     const auto segments = static_cast<uint32_t>(rng.between(1, 6));
     for (uint32_t i = 0; i < segments; ++i) {
-      const auto len = static_cast<uint32_t>(rng.chance(0.1) ? 0 : rng.chance(0.5) ? rng.between(1, 80) : rng.between(1, 3000));
+      const auto len = static_cast<uint32_t>(rng.chance(0.1)   ? 0
+                                             : rng.chance(0.5) ? rng.between(1, 80)
+                                                               : rng.between(1, 3000));
       const uint64_t off = rng.below(src.size - len);
       w.local.push_back({src.key, len, src.va + off});
-      want.insert(want.end(), data.begin() + static_cast<long>(off), data.begin() + static_cast<long>(off + len));
+      want.insert(want.end(), data.begin() + static_cast<long>(off),
+                  data.begin() + static_cast<long>(off + len));
     }
     w.remote_va = dst.va + at;
     w.rkey = dst.key;
@@ -117,7 +127,9 @@ TEST_CASE("the target lies across page borders and the gather list has up to six
   bed.check();
 }
 
-TEST_CASE("send rings of every size wrap at every position, with WQEs of one block, two, and long inline data") {
+TEST_CASE(
+    "send rings of every size wrap at every position, with WQEs of one block, two, and long inline "
+    "data") {
   Bed bed;
   Rng rng = test::rng("wrap");
   for (uint32_t log_sq : {1u, 2u, 3u, 5u}) {
@@ -139,13 +151,15 @@ TEST_CASE("send rings of every size wrap at every position, with WQEs of one blo
       driver::WriteRequest w;
       std::vector<uint8_t> want;
       uint32_t need = 1;
-      if (blocks >= 2 && rng.chance(0.5)) need = static_cast<uint32_t>(rng.between(1, std::min(blocks, 8u)));
+      if (blocks >= 2 && rng.chance(0.5))
+        need = static_cast<uint32_t>(rng.between(1, std::min(blocks, 8u)));
       if (need == 1 || (need == 2 && rng.chance(0.5))) {
         const auto len = static_cast<uint32_t>(rng.between(0, 1300));
         const uint64_t off = rng.below(src.size - len);
         w.local = {{src.key, len, src.va + off}};
         w.long_form = need == 2;
-        want.assign(data.begin() + static_cast<long>(off), data.begin() + static_cast<long>(off + len));
+        want.assign(data.begin() + static_cast<long>(off),
+                    data.begin() + static_cast<long>(off + len));
       } else {
         w.use_inline = true;
         w.inline_data = want = rng.bytes(rng.between(64 * (need - 1) - 31, 64 * need - 32));
@@ -193,9 +207,11 @@ TEST_CASE("both directions of one QP run at once") {
     const uint64_t at = i * 4096;
     const auto len = static_cast<uint32_t>(rng.between(1, 4000));
     bed.a.host->write(*qa, ra, at, rb, (64 << 10) + at, len);
-    bed.expect(bed.b, rb, (64 << 10) + at, {da.begin() + static_cast<long>(at), da.begin() + static_cast<long>(at + len)});
+    bed.expect(bed.b, rb, (64 << 10) + at,
+               {da.begin() + static_cast<long>(at), da.begin() + static_cast<long>(at + len)});
     bed.b.host->write(*qb, rb, at, ra, (64 << 10) + at, len);
-    bed.expect(bed.a, ra, (64 << 10) + at, {db.begin() + static_cast<long>(at), db.begin() + static_cast<long>(at + len)});
+    bed.expect(bed.a, ra, (64 << 10) + at,
+               {db.begin() + static_cast<long>(at), db.begin() + static_cast<long>(at + len)});
   }
   for (int i = 0; i < 16; ++i) {
     REQUIRE(bed.a.host->wait_completion(*qa).ok());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scenarios under all kinds of weather: stalls, reordered completions, real PCIe, many QPs, VLAN, IPv6, GPUs, raw frames,
-// threads. Each scenario compares every byte, checks every frame and counter by itself.
+// Scenarios under all kinds of weather: stalls, reordered completions, real PCIe, many QPs, VLAN,
+// IPv6, GPUs, raw frames, threads. Each scenario compares every byte, checks every frame and
+// counter by itself.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -25,8 +26,10 @@ struct Outcome {
 
 Outcome run(const std::string& yaml, const sim::RunOptions& options = {}) {
   const std::string width = "nic.data_w=" + std::to_string(test_width());
-  const sim::Settings s =
-      sim::parse_settings(yaml, "test", {width, "wire.rate=" + std::to_string(test_rate() / 1'000'000'000) + " Gb/s", "seed=" + std::to_string(context_seed())});
+  const sim::Settings s = sim::parse_settings(
+      yaml, "test",
+      {width, "wire.rate=" + std::to_string(test_rate() / 1'000'000'000) + " Gb/s",
+       "seed=" + std::to_string(context_seed())});
   Outcome out;
   sim::RunOptions o = options;
   o.wave_file = test_wave_file();
@@ -43,7 +46,9 @@ void expect_good(const Outcome& o) {
 }
 
 std::string temp_file(const std::string& name) {
-  return (std::filesystem::temp_directory_path() / ("rnic_" + std::to_string(::getpid()) + "_" + name)).string();
+  return (std::filesystem::temp_directory_path() /
+          ("rnic_" + std::to_string(::getpid()) + "_" + name))
+      .string();
 }
 
 std::vector<char> content(const std::string& path) {
@@ -63,20 +68,30 @@ steps:
 }  // namespace
 
 TEST_CASE("traffic survives random stalls of every AXI channel and of the BARs", "[short]") {
-  expect_good(run(std::string("nic: {mtu: 1024}\nstalls: {aw: 0.3, w: 0.3, b: 0.5, ar: 0.3, r: 0.4, bar: 0.3}\n") + kTraffic));
+  expect_good(
+      run(std::string(
+              "nic: {mtu: 1024}\nstalls: {aw: 0.3, w: 0.3, b: 0.5, ar: 0.3, r: 0.4, bar: 0.3}\n") +
+          kTraffic));
 }
 
-TEST_CASE("traffic survives completions in random order, split at random, with jitter, on a real PCIe link") {
-  expect_good(run(std::string("nic: {mtu: 4096, pacing: 128}\n"
-                              "pcie: {preset: gen5x16, completion_bytes: 64, rcb: 64, random_split: true, interleave_completions: "
-                              "true, read_jitter: 900 ns, write_jitter: 100 ns}\nmemory: {layout: scattered}\n") +
-                  kTraffic));
+TEST_CASE(
+    "traffic survives completions in random order, split at random, with jitter, on a real PCIe "
+    "link") {
+  expect_good(
+      run(std::string(
+              "nic: {mtu: 4096, pacing: 128}\n"
+              "pcie: {preset: gen5x16, completion_bytes: 64, rcb: 64, random_split: true, "
+              "interleave_completions: "
+              "true, read_jitter: 900 ns, write_jitter: 100 ns}\nmemory: {layout: scattered}\n") +
+          kTraffic));
 }
 
 TEST_CASE("traffic survives small TLPs and a slow IOMMU") {
-  expect_good(run(std::string("nic: {mtu: 2048}\npcie: {preset: gen5x16, mps: 128, mrrs: 128, completion_bytes: 64}\n"
-                              "iommu: {hit: 2 ns, miss: 300 ns, cache_entries: 16}\nmemory: {layout: scattered}\n") +
-                  kTraffic));
+  expect_good(run(
+      std::string(
+          "nic: {mtu: 2048}\npcie: {preset: gen5x16, mps: 128, mrrs: 128, completion_bytes: 64}\n"
+          "iommu: {hit: 2 ns, miss: 300 ns, cache_entries: 16}\nmemory: {layout: scattered}\n") +
+      kTraffic));
 }
 
 TEST_CASE("64 QPs in each direction share the NICs and every byte arrives") {
@@ -97,17 +112,21 @@ steps:
 TEST_CASE("every number of QPs from 1 to 64 works", "[.soak]") {
   for (uint32_t qps = 1; qps <= 64; ++qps) {
     INFO(qps << " QPs");
-    expect_good(run("nic: {mtu: 512}\nsteps:\n  - name: t\n    do: traffic\n    flows:\n      - {from: a, qps: " +
-                    std::to_string(qps) + ", sizes: [1, 512, 1300], count: " + std::to_string(qps * 8) +
-                    ", depth: 4, random_offsets: true}\n"));
+    expect_good(
+        run("nic: {mtu: 512}\nsteps:\n  - name: t\n    do: traffic\n    flows:\n      - {from: a, "
+            "qps: " +
+            std::to_string(qps) + ", sizes: [1, 512, 1300], count: " + std::to_string(qps * 8) +
+            ", depth: 4, random_offsets: true}\n"));
   }
 }
 
-TEST_CASE("VLAN tags, priority and DSCP are on every frame, both ways, and the receiver takes them") {
+TEST_CASE(
+    "VLAN tags, priority and DSCP are on every frame, both ways, and the receiver takes them") {
   const std::string pcap = temp_file("vlan.pcap");
   sim::RunOptions o;
   o.pcap_file = pcap;
-  expect_good(run(std::string("nic: {mtu: 1024}\nnet: {vlan: 42, pcp: 5, dscp: 26}\n") + kTraffic, o));
+  expect_good(
+      run(std::string("nic: {mtu: 1024}\nnet: {vlan: 42, pcp: 5, dscp: 26}\n") + kTraffic, o));
   pcap::PcapReader reader(pcap);
   pcap::PcapPacket p;
   uint32_t frames = 0;
@@ -125,7 +144,8 @@ TEST_CASE("VLAN tags, priority and DSCP are on every frame, both ways, and the r
 
 TEST_CASE("IPv6 carries everything, tagged or not", "[short]") {
   expect_good(run(std::string("nic: {mtu: 1024}\nnet: {ipv6: true}\n") + kTraffic));
-  expect_good(run(std::string("nic: {mtu: 4096}\nnet: {ipv6: true, vlan: 7, dscp: 10}\n") + kTraffic));
+  expect_good(
+      run(std::string("nic: {mtu: 4096}\nnet: {ipv6: true, vlan: 7, dscp: 10}\n") + kTraffic));
 }
 
 TEST_CASE("GPU memory is source and target, the GPU rings the doorbell, device memory takes part") {
@@ -161,7 +181,8 @@ steps:
 }
 
 TEST_CASE("raw frames pass in and out beside RDMA", "[short]") {
-  expect_good(run(std::string("nic: {mtu: 1024}\n") + kTraffic + "  - {name: arp, do: raw, count: 5}\n"));
+  expect_good(
+      run(std::string("nic: {mtu: 1024}\n") + kTraffic + "  - {name: arp, do: raw, count: 5}\n"));
 }
 
 TEST_CASE("two nodes on one and on two threads take the same cycles and write the same capture") {
@@ -235,10 +256,14 @@ TEST_CASE("a wrong scenario is refused with file, line and what was expected") {
     }
     return std::string("accepted");
   };
-  CHECK(text("nic: {data_width: 512}\nsteps: [{name: x, do: latency}]\n").find("bad.yaml:1") != std::string::npos);
-  CHECK(text("wire: {delay: 5}\nsteps: [{name: x, do: latency}]\n").find("wire.delay") != std::string::npos);
-  CHECK(text("steps: [{name: x, do: latency, source: gpu}]\n").find("needs a GPU") != std::string::npos);
-  CHECK(text("steps: [{name: x, do: traffic, flows: [{sizes: [64], qps: 65}]}]\n").find("qps") != std::string::npos);
+  CHECK(text("nic: {data_width: 512}\nsteps: [{name: x, do: latency}]\n").find("bad.yaml:1") !=
+        std::string::npos);
+  CHECK(text("wire: {delay: 5}\nsteps: [{name: x, do: latency}]\n").find("wire.delay") !=
+        std::string::npos);
+  CHECK(text("steps: [{name: x, do: latency, source: gpu}]\n").find("needs a GPU") !=
+        std::string::npos);
+  CHECK(text("steps: [{name: x, do: traffic, flows: [{sizes: [64], qps: 65}]}]\n").find("qps") !=
+        std::string::npos);
   CHECK(text("steps: [{name: x, do: fly}]\n").find("one of") != std::string::npos);
   CHECK(text("seed: 1\n").find("steps") != std::string::npos);
 }
