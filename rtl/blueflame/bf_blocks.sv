@@ -118,8 +118,14 @@ module bf_blocks #(
   assign evict = holding && (stale || (piece_valid && !same));  // the held block stays partial
   assign merged_mask = (same ? hold_mask_q : 64'd0) | piece_mask;
   assign whole = &merged_mask;
-  always_comb for (int i = 0; i < 64; i++) wide_mask[i*8+:8] = {8{piece_mask[i]}};
-  assign merged_data = ((same ? hold_data_q : 512'd0) & ~wide_mask) | (piece_data & wide_mask);
+  always_comb begin
+    wide_mask = '0;
+    merged_data = '0;
+    if (piece_valid) begin
+      for (int i = 0; i < 64; i++) wide_mask[i*8+:8] = {8{piece_mask[i]}};
+      merged_data = ((same ? hold_data_q : 512'd0) & ~wide_mask) | (piece_data & wide_mask);
+    end
+  end
   assign out_free = !blk_valid || blk_ready;
   assign merge = piece_valid && !evict && (!whole || out_free);
   assign piece_taken = merge;

@@ -338,7 +338,8 @@ module cmd_unit #(
   // -- CHECK
   // RESET_QP is a MODIFY to RESET without attributes.
   always_comb begin
-    m_qp = c_qp;
+    m_qp = '0;
+    if (go_q) m_qp = c_qp;
     if (op == rnic_desc_pkg::CMD_OPCODE_RESET_QP) begin
       m_qp = '0;
       m_qp.state = rnic_pkg::QPS_RESET;
@@ -606,98 +607,104 @@ module cmd_unit #(
   rnic_desc_pkg::cmd_eq_t a_eq;
   rnic_desc_pkg::cmd_path_t a_path;
   rnic_desc_pkg::cmd_qp_t a_qp;
+  // Only while there is an answer, which spares the simulator much.
   always_comb begin
     a_mr = '0;
-    a_mr.key_tag = mr_q.tag;
-    a_mr.local_write = mr_q.lwrite;
-    a_mr.remote_write = mr_q.rwrite;
-    a_mr.remote_read = mr_q.rread;
-    a_mr.remote_atomic = mr_q.atomic;
-    a_mr.zero_based = mr_q.zero_based;
-    a_mr.pd = mr_q.pd;
-    a_mr.va = mr_q.va;
-    a_mr.length = mr_q.length;
-    a_mr.iova = mr_q.iova;
-
     a_cq = '0;
-    a_cq.log_size = cq_q.log_size;
-    a_cq.eqn = cq_q.eqn;
-    a_cq.base = cq_q.base;
-    a_cq.prod = prod_q;
-    a_cq.cons = cons_q;
-
     a_eq = '0;
-    a_eq.log_size = eq_q.log_size;
-    a_eq.vector = eq_q.msix;
-    a_eq.base = eq_q.base;
-    a_eq.cons = eq_prod_q;
-
     a_path = '0;
-    a_path.ipv6 = path_q.ipv6;
-    a_path.vlan = path_q.vlan;
-    a_path.dei = path_q.dei;
-    a_path.pcp = path_q.pcp;
-    a_path.vlan_id = path_q.vlan_id;
-    a_path.ecn = path_q.ecn;
-    a_path.dscp = path_q.dscp;
-    a_path.ttl = path_q.ttl;
-    a_path.sport = path_q.sport;
-    a_path.flow_label = path_q.flow_label;
-    for (int i = 0; i < 6; i++) begin
-      a_path.dmac[i*8+:8] = path_q.dmac[(5-i)*8+:8];
-      a_path.smac[i*8+:8] = path_q.smac[(5-i)*8+:8];
-    end
-    for (int i = 0; i < 16; i++) begin
-      a_path.sip[i*8+:8] = path_q.sip[(15-i)*8+:8];
-      a_path.dip[i*8+:8] = path_q.dip[(15-i)*8+:8];
-    end
-
     a_qp = '0;
-    a_qp.state = conn_q.state;
-    a_qp.service = conn_q.qtype;
-    a_qp.sq_sig_all = conn_q.sq_sig_all;
-    a_qp.pd = conn_q.pd;
-    a_qp.dest_qpn = conn_q.dest_qpn;
-    a_qp.mtu = conn_q.mtu;
-    a_qp.rq_psn = rcv_q.epsn;
-    a_qp.sq_psn = snd_q.next_psn;
-    a_qp.pkey = conn_q.pkey;
-    a_qp.remote_write = conn_q.acc_write;
-    a_qp.remote_read = conn_q.acc_read;
-    a_qp.remote_atomic = conn_q.acc_atomic;
-    a_qp.min_rnr_timer = conn_q.min_rnr_timer;
-    a_qp.timeout = conn_q.timeout;
-    a_qp.retry_cnt = conn_q.retry_cnt;
-    a_qp.rnr_retry = conn_q.rnr_retry;
-    a_qp.max_rd_atomic = conn_q.max_rd_atomic;
-    a_qp.max_dest_rd_atomic = conn_q.max_dest_rd;
-    a_qp.qkey = conn_q.qkey;
-    a_qp.path = conn_q.path;
-    a_qp.send_cqn = conn_q.send_cqn;
-    a_qp.log_sq = conn_q.log_sq;
-    a_qp.recv_cqn = conn_q.recv_cqn;
-    a_qp.log_rq = conn_q.log_rq;
-    a_qp.rate = conn_q.rate;
-    a_qp.sq_base = conn_q.sq_base;
-    a_qp.rq_base = conn_q.rq_base;
-    a_qp.q_sq_prod = prod_q;
-    a_qp.q_sq_fetch = fetch_q;
-    a_qp.q_next_psn = snd_q.next_psn;
-    a_qp.q_una_psn = ack_q.una_psn;
-    a_qp.q_epsn = rcv_q.epsn;
-    a_qp.q_msn = rcv_q.msn;
-    a_qp.q_rq_prod = q_rq_prod_i;
-    a_qp.q_rq_cons = rcv_q.rq_cons;
-    a_qp.q_err_cause = conn_q.err_cause;
+    if (answer_valid && is_mr) begin
+      a_mr.key_tag = mr_q.tag;
+      a_mr.local_write = mr_q.lwrite;
+      a_mr.remote_write = mr_q.rwrite;
+      a_mr.remote_read = mr_q.rread;
+      a_mr.remote_atomic = mr_q.atomic;
+      a_mr.zero_based = mr_q.zero_based;
+      a_mr.pd = mr_q.pd;
+      a_mr.va = mr_q.va;
+      a_mr.length = mr_q.length;
+      a_mr.iova = mr_q.iova;
+    end
+    if (answer_valid && is_cq) begin
+      a_cq.log_size = cq_q.log_size;
+      a_cq.eqn = cq_q.eqn;
+      a_cq.base = cq_q.base;
+      a_cq.prod = prod_q;
+      a_cq.cons = cons_q;
+    end
+    if (answer_valid && is_eq) begin
+      a_eq.log_size = eq_q.log_size;
+      a_eq.vector = eq_q.msix;
+      a_eq.base = eq_q.base;
+      a_eq.cons = eq_prod_q;
+    end
+    if (answer_valid && is_path) begin
+      a_path.ipv6 = path_q.ipv6;
+      a_path.vlan = path_q.vlan;
+      a_path.dei = path_q.dei;
+      a_path.pcp = path_q.pcp;
+      a_path.vlan_id = path_q.vlan_id;
+      a_path.ecn = path_q.ecn;
+      a_path.dscp = path_q.dscp;
+      a_path.ttl = path_q.ttl;
+      a_path.sport = path_q.sport;
+      a_path.flow_label = path_q.flow_label;
+      for (int i = 0; i < 6; i++) begin
+        a_path.dmac[i*8+:8] = path_q.dmac[(5-i)*8+:8];
+        a_path.smac[i*8+:8] = path_q.smac[(5-i)*8+:8];
+      end
+      for (int i = 0; i < 16; i++) begin
+        a_path.sip[i*8+:8] = path_q.sip[(15-i)*8+:8];
+        a_path.dip[i*8+:8] = path_q.dip[(15-i)*8+:8];
+      end
+    end
+    if (answer_valid) begin
+      a_qp.state = conn_q.state;
+      a_qp.service = conn_q.qtype;
+      a_qp.sq_sig_all = conn_q.sq_sig_all;
+      a_qp.pd = conn_q.pd;
+      a_qp.dest_qpn = conn_q.dest_qpn;
+      a_qp.mtu = conn_q.mtu;
+      a_qp.rq_psn = rcv_q.epsn;
+      a_qp.sq_psn = snd_q.next_psn;
+      a_qp.pkey = conn_q.pkey;
+      a_qp.remote_write = conn_q.acc_write;
+      a_qp.remote_read = conn_q.acc_read;
+      a_qp.remote_atomic = conn_q.acc_atomic;
+      a_qp.min_rnr_timer = conn_q.min_rnr_timer;
+      a_qp.timeout = conn_q.timeout;
+      a_qp.retry_cnt = conn_q.retry_cnt;
+      a_qp.rnr_retry = conn_q.rnr_retry;
+      a_qp.max_rd_atomic = conn_q.max_rd_atomic;
+      a_qp.max_dest_rd_atomic = conn_q.max_dest_rd;
+      a_qp.qkey = conn_q.qkey;
+      a_qp.path = conn_q.path;
+      a_qp.send_cqn = conn_q.send_cqn;
+      a_qp.log_sq = conn_q.log_sq;
+      a_qp.recv_cqn = conn_q.recv_cqn;
+      a_qp.log_rq = conn_q.log_rq;
+      a_qp.rate = conn_q.rate;
+      a_qp.sq_base = conn_q.sq_base;
+      a_qp.rq_base = conn_q.rq_base;
+      a_qp.q_sq_prod = prod_q;
+      a_qp.q_sq_fetch = fetch_q;
+      a_qp.q_next_psn = snd_q.next_psn;
+      a_qp.q_una_psn = ack_q.una_psn;
+      a_qp.q_epsn = rcv_q.epsn;
+      a_qp.q_msn = rcv_q.msn;
+      a_qp.q_rq_prod = q_rq_prod_i;
+      a_qp.q_rq_cons = rcv_q.rq_cons;
+      a_qp.q_err_cause = conn_q.err_cause;
+    end
   end
   assign answer_valid = state_q == ANSWER;
   always_comb begin
-    answer = a_qp;
-    if (is_mr) answer = a_mr;
-    if (is_cq) answer = a_cq;
-    if (is_eq) answer = a_eq;
-    if (is_path) answer = a_path;
-    answer[63:0] = raw[63:0];  // opcode, token and number come back
+    answer = '0;
+    if (answer_valid) begin
+      answer = is_mr ? a_mr : is_cq ? a_cq : is_eq ? a_eq : is_path ? a_path : a_qp;
+      answer[63:0] = raw[63:0];  // opcode, token and number come back
+    end
   end
 
   assign event_valid = state_q == EVENT && f_q.event_type != 8'd0;

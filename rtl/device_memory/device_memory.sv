@@ -125,7 +125,7 @@ module device_memory #(
 
   logic [DATA_W-1:0] r_data;
   assign r_data = r_bad_q ? '0 : ram_data;
-  stream_fifo #(.W(DATA_W + 3), .DEPTH(4), .OUT_REG(0)) u_rdata (
+  stream_fifo #(.W(DATA_W + 3), .DEPTH(4), .OUT_REG(1)) u_rdata (
     .clk_i, .rst_i, .in_valid(r_go_q), .in_ready(rf_in_ready),
     .in_data({r_bad_q ? SLVERR : OKAY, r_last_q, r_data}), .out_valid(gdr_rvalid),
     .out_ready(gdr_rready), .out_data({gdr_rresp, gdr_rlast, gdr_rdata}), .level_o(rf_level));

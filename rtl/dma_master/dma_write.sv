@@ -360,7 +360,7 @@ module dma_write #(
   assign aw_fire = step && on_bus && tlp_first;
   stream_fifo_small #(.W(112), .DEPTH(2)) u_aw (
     .clk_i, .rst_i, .in_valid(aw_fire), .in_ready(aw_ready),
-    .in_data({7'd0, to_gpu, row_addr, lo, aw_len, aw_user}),
+    .in_data(aw_fire ? {7'd0, to_gpu, row_addr, lo, aw_len, aw_user} : 112'd0),
     .out_valid(m_axi_awvalid), .out_ready(m_axi_awready),
     .out_data({m_axi_awid, m_axi_awaddr, m_axi_awlen, m_axi_awuser}), .level_o(aw_level));
 

@@ -74,9 +74,15 @@ module mac_tx_gen #(
   function automatic logic [47:0] swap6(input logic [47:0] x);
     swap6 = {x[7:0], x[15:8], x[23:16], x[31:24], x[39:32], x[47:40]};
   endfunction
-  assign hdr_plain = {ethertype[7:0], ethertype[15:8], swap6(in_eth.smac), swap6(in_eth.dmac)};
-  assign hdr_tag   = {ethertype[7:0], ethertype[15:8], in_eth.tci[7:0], in_eth.tci[15:8], 16'h0081,
-                      swap6(in_eth.smac), swap6(in_eth.dmac)};
+  always_comb begin
+    hdr_plain = '0;
+    hdr_tag   = '0;
+    if (in_valid && !body_q) begin
+      hdr_plain = {ethertype[7:0], ethertype[15:8], swap6(in_eth.smac), swap6(in_eth.dmac)};
+      hdr_tag   = {ethertype[7:0], ethertype[15:8], in_eth.tci[7:0], in_eth.tci[15:8], 16'h0081,
+                   swap6(in_eth.smac), swap6(in_eth.dmac)};
+    end
+  end
 
   assign go       = body_q || tag_out_q || in_last || START_DELAY == 0 ||
                     in_level_i > 8'(START_DELAY) || wait_q == 8'(START_DELAY);

@@ -48,7 +48,7 @@ module tx_merge #(
   logic [7:0]        raw_cnt;
   logic [LW-1:0]     raw_level, frames_q;   // whole frames in the FIFO
 
-  stream_fifo #(.W(DATA_W + 9), .DEPTH(DEPTH), .OUT_REG(0)) u_raw (
+  stream_fifo #(.W(DATA_W + 9), .DEPTH(DEPTH), .OUT_REG(1)) u_raw (
     .clk_i,
     .rst_i,
     .in_valid (raw_tx_valid),

@@ -79,11 +79,14 @@ module resp_engine #(
   assign keep_old = old_waits && old_q.syndrome != roce_pkg::SYN_ACK && a_q.syndrome ==
       roce_pkg::SYN_ACK && behind[23];
   always_comb begin
-    merged.psn = keep_old ? old_q.psn : a_q.psn;
-    merged.msn = keep_old ? old_q.msn : a_q.msn;
-    merged.syndrome = keep_old ? old_q.syndrome : a_q.syndrome;
-    merged.count = old_waits ? old_q.count + {7'd0, old_q.count != 8'hFF} : 8'd1;
-    merged.sampled = a_q.sampled || (old_waits && old_q.sampled);
+    merged = '0;
+    if (up_q) begin
+      merged.psn = keep_old ? old_q.psn : a_q.psn;
+      merged.msn = keep_old ? old_q.msn : a_q.msn;
+      merged.syndrome = keep_old ? old_q.syndrome : a_q.syndrome;
+      merged.count = old_waits ? old_q.count + {7'd0, old_q.count != 8'hFF} : 8'd1;
+      merged.sampled = a_q.sampled || (old_waits && old_q.sampled);
+    end
   end
   assign quiet = now_q - last_sent_q;
   assign hot = a_q.urgent || quiet >= {16'd0, cfg_cycles_i} || a_q.syndrome != roce_pkg::SYN_ACK ||

@@ -222,14 +222,14 @@ module rx_responder #(
   logic in_check;
   assign in_check = state_q == CHECK && have_ctx && work_q == PACKET;
   always_comb begin
-    mrq.key = in_check ? (k_first ? m_q.rkey : r_now.rkey) : key_q;
-    mrq.va = in_check ? (k_first ? m_q.va : r_now.va) : va_q;
-    mrq.len = in_check ? (k_first ? m_q.dmalen : {19'd0, m_q.payload_len}) : span_q;
-    mrq.pd = in_check ? c_now.pd : c_q.pd;
-    mrq.need_lwrite = 1'b0;
-    mrq.need_rwrite = 1'b1;
-    mrq.need_rread = 1'b0;
-    mrq.need_atomic = 1'b0;
+    mrq = '0;
+    if (in_check || state_q == ASK) begin
+      mrq.key = in_check ? (k_first ? m_q.rkey : r_now.rkey) : key_q;
+      mrq.va = in_check ? (k_first ? m_q.va : r_now.va) : va_q;
+      mrq.len = in_check ? (k_first ? m_q.dmalen : {19'd0, m_q.payload_len}) : span_q;
+      mrq.pd = in_check ? c_now.pd : c_q.pd;
+      mrq.need_rwrite = 1'b1;
+    end
   end
   // Both questions go out in one cycle, their answers may come in different ones.
   assign mrq_valid = (in_check || state_q == ASK) && rp_lk_ready;
@@ -307,67 +307,63 @@ module rx_responder #(
 
   always_comb begin
     out_place = '0;
-    out_place.write = execute && m_q.payload_len != 13'd0;
-    out_place.len = m_q.payload_len;
-    out_place.addr = mr.iova;
-    out_place.target = mr.target;
-    out_place.gpu = mr.gpu;
-    out_place.qpn = qpn_q;
-    out_place.psn = m_q.psn;
-    out_place.has_cqe = execute && imm_q;
-    out_place.sampled = 1'b1;
+    out_cqe = '0;
+    ackq = '0;
+    fail = '0;
+    if (deciding) begin
+      out_place.write = execute && m_q.payload_len != 13'd0;
+      out_place.len = m_q.payload_len;
+      out_place.addr = mr.iova;
+      out_place.target = mr.target;
+      out_place.gpu = mr.gpu;
+      out_place.qpn = qpn_q;
+      out_place.psn = m_q.psn;
+      out_place.has_cqe = execute && imm_q;
+      out_place.sampled = 1'b1;
+      out_cqe.cqn = c_q.recv_cqn;
+      out_cqe.qpn = qpn_q;
+      out_cqe.opcode = rnic_desc_pkg::CQE_OPCODE_RECV_WRITE_IMM;
+      out_cqe.status = rnic_desc_pkg::CQE_STATUS_SUCCESS;
+      out_cqe.wqe_index = r_q.rq_cons;
+      out_cqe.byte_count = total;
+      out_cqe.imm = {m_q.imm[7:0], m_q.imm[15:8], m_q.imm[23:16], m_q.imm[31:24]};
+      out_cqe.imm_valid = 1'b1;
+      out_cqe.ipv6 = m_q.ipv6;
+      out_cqe.solicited = m_q.se;
+      out_cqe.fence = (off_host && m_q.payload_len != 13'd0) || (!first_q && r_q.off_host);
+      out_cqe.sampled = 1'b1;
+      ackq.qpn = qpn_q;
+      // NAKs name the expected PSN, which is the packet's own unless there is a gap
+      ackq.psn = r_q.epsn;
+      ackq.msn = (execute && last_q) ? r_q.msn + 24'd1 : r_q.msn;
+      ackq.syndrome = roce_pkg::SYN_ACK;
+      ackq.ack_req = m_q.ack_req;
+      ackq.urgent = !execute;
+      ackq.sampled = 1'b1;
+      if (dup_q) ackq.psn = r_q.epsn - 24'd1;
+      if (nak_seq) ackq.syndrome = roce_pkg::SYN_NAK_SEQ;
+      if (nak_rnr) ackq.syndrome = roce_pkg::SYN_RNR | {3'd0, c_q.min_rnr_timer};
+      if (nak_inv) ackq.syndrome = roce_pkg::SYN_NAK_INV;
+      if (nak_acc) ackq.syndrome = roce_pkg::SYN_NAK_ACCESS;
+      if (nak_op) ackq.syndrome = roce_pkg::SYN_NAK_OP;
+
+      fail.qpn = qpn_q;
+      fail.cause = nak_inv ? rnic_desc_pkg::CQE_STATUS_REM_INV_REQ_ERR :
+                   nak_acc ? rnic_desc_pkg::CQE_STATUS_REM_ACCESS_ERR :
+                   rnic_desc_pkg::CQE_STATUS_REM_OP_ERR;
+      fail.event_type = nak_acc ? rnic_desc_pkg::EQE_TYPE_QP_ACCESS_ERR :
+                        rnic_desc_pkg::EQE_TYPE_QP_FATAL;
+    end
     if (state_q == FLUSH) begin
-      out_place = '0;
       out_place.qpn = qpn_q;
       out_place.has_cqe = 1'b1;
       out_place.alone = 1'b1;
-    end
-
-    out_cqe = '0;
-    out_cqe.cqn = c_q.recv_cqn;
-    out_cqe.qpn = qpn_q;
-    out_cqe.opcode = rnic_desc_pkg::CQE_OPCODE_RECV_WRITE_IMM;
-    out_cqe.status = rnic_desc_pkg::CQE_STATUS_SUCCESS;
-    out_cqe.wqe_index = r_q.rq_cons;
-    out_cqe.byte_count = total;
-    out_cqe.imm = {m_q.imm[7:0], m_q.imm[15:8], m_q.imm[23:16], m_q.imm[31:24]};
-    out_cqe.imm_valid = 1'b1;
-    out_cqe.ipv6 = m_q.ipv6;
-    out_cqe.solicited = m_q.se;
-    out_cqe.fence = (off_host && m_q.payload_len != 13'd0) || (!first_q && r_q.off_host);
-    out_cqe.sampled = 1'b1;
-    if (state_q == FLUSH) begin
-      out_cqe = '0;
       out_cqe.cqn = c_q.recv_cqn;
       out_cqe.qpn = qpn_q;
       out_cqe.opcode = rnic_desc_pkg::CQE_OPCODE_RECV_ERR;
       out_cqe.status = rnic_desc_pkg::CQE_STATUS_WR_FLUSH_ERR;
       out_cqe.wqe_index = r_q.rq_cons;
     end
-
-    ackq = '0;
-    ackq.qpn = qpn_q;
-    // NAKs name the expected PSN, which is the packet's own unless there is a gap
-    ackq.psn = r_q.epsn;
-    ackq.msn = (execute && last_q) ? r_q.msn + 24'd1 : r_q.msn;
-    ackq.syndrome = roce_pkg::SYN_ACK;
-    ackq.ack_req = m_q.ack_req;
-    ackq.urgent = !execute;
-    ackq.sampled = 1'b1;
-    if (dup_q) ackq.psn = r_q.epsn - 24'd1;
-    if (nak_seq) ackq.syndrome = roce_pkg::SYN_NAK_SEQ;
-    if (nak_rnr) ackq.syndrome = roce_pkg::SYN_RNR | {3'd0, c_q.min_rnr_timer};
-    if (nak_inv) ackq.syndrome = roce_pkg::SYN_NAK_INV;
-    if (nak_acc) ackq.syndrome = roce_pkg::SYN_NAK_ACCESS;
-    if (nak_op) ackq.syndrome = roce_pkg::SYN_NAK_OP;
-
-    fail = '0;
-    fail.qpn = qpn_q;
-    fail.cause = nak_inv ? rnic_desc_pkg::CQE_STATUS_REM_INV_REQ_ERR :
-                 nak_acc ? rnic_desc_pkg::CQE_STATUS_REM_ACCESS_ERR :
-                     rnic_desc_pkg::CQE_STATUS_REM_OP_ERR;
-    fail.event_type = nak_acc ? rnic_desc_pkg::EQE_TYPE_QP_ACCESS_ERR :
-        rnic_desc_pkg::EQE_TYPE_QP_FATAL;
   end
   assign out_valid = (deciding && !placed_q) || (state_q == FLUSH && flush_more);
   assign flush_fire = state_q == FLUSH && flush_more && out_ready;
