@@ -213,7 +213,7 @@ void connect_pair(Host& a, Qp& qa, Host& b, Qp& qb, const ConnectOptions& option
     r.sq_psn = sq_psn;
     r.rq_psn = rq_psn;
     h.nic().connect(*self.qp, r);
-    self.sq_psn = sq_psn;
+    self.sq_psn = self.next_psn = sq_psn;
     self.rq_psn = rq_psn;
     self.mtu = options.mtu;
   };

@@ -55,8 +55,16 @@ struct Qp {
   uint32_t cqn = 0;
   uint32_t sq_psn = 0, rq_psn = 0;
   uint32_t mtu = 4096;                      // bytes
+  uint32_t next_psn = 0;                    // of the next message, as the programs reckon
   std::deque<driver::Completion> received;  // of the receive side, in order
   uint32_t number() const { return qp->number(); }
+  uint32_t packets(uint32_t bytes) const { return bytes == 0 ? 1 : (bytes + mtu - 1) / mtu; }
+  // Takes the PSNs of a message of so many bytes; returns the first.
+  uint32_t take_psns(uint32_t bytes) {
+    const uint32_t first = next_psn;
+    next_psn = (next_psn + packets(bytes)) & 0xFFFFFF;
+    return first;
+  }
 };
 
 struct QpOptions {

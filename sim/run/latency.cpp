@@ -70,7 +70,6 @@ void run_latency(Session& s, const std::string& name, const LatencyStep& step) {
   std::vector<uint8_t> data(step.size);
   Spread to_mac, to_visible, to_cqe;
   Timeline first;
-  uint32_t psn = a.nic().query_qp(qa->number()).next_psn;
 
   for (uint32_t n = 0; n < step.repeat; ++n) {
     if (step.imm) qb->qp->post_receives(1);
@@ -108,10 +107,8 @@ void run_latency(Session& s, const std::string& name, const LatencyStep& step) {
     m.peer_qpn = qb->number();
     m.bytes = step.size;
     m.target_addr = dst.iova;
-    m.first_psn = psn;
-    const uint32_t packets = std::max<uint32_t>(1, (step.size + qa->mtu - 1) / qa->mtu);
-    m.last_psn = (psn + packets - 1) & 0xFFFFFF;
-    psn = (psn + packets) & 0xFFFFFF;
+    m.first_psn = qa->take_psns(step.size);
+    m.last_psn = (m.first_psn + qa->packets(step.size) - 1) & 0xFFFFFF;
     m.start_ps = std::max(s.world().now_ps(), s.kit(from).node->fabric().now_ps());
     if (gpu_src != nullptr) {
       bool copied = false;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/recorder.hpp"
 
+#include <algorithm>
+
 namespace rnic::sim {
 
 namespace {
@@ -86,12 +88,14 @@ std::optional<TimePs> Recorder::last(uint8_t event, TimePs from, std::optional<u
 }
 
 std::optional<TimePs> Recorder::visible(uint64_t addr, uint64_t len, TimePs from) const {
-  std::optional<TimePs> t;
+  uint64_t left = len;
   for (const Visible& v : visible_) {
-    if (v.time_ps >= from && v.addr < addr + len && v.addr + v.len > addr && (!t || v.time_ps > *t))
-      t = v.time_ps;
+    if (v.time_ps < from || v.addr >= addr + len || v.addr + v.len <= addr) continue;
+    const uint64_t bytes = std::min(v.addr + v.len, addr + len) - std::max(v.addr, addr);
+    if (bytes >= left) return v.time_ps;
+    left -= bytes;
   }
-  return t;
+  return std::nullopt;
 }
 
 std::optional<TimePs> Recorder::first_visible(uint64_t addr, uint64_t len, TimePs from) const {

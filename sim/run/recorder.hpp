@@ -54,7 +54,11 @@ class Recorder : public TraceSink, public pcie::Observer {
  public:
   explicit Recorder(size_t limit = 400'000) : limit_(limit) {}
 
-  void start() { on_ = true; }
+  // Records at most `budget` events from here.
+  void start(size_t budget = ~size_t{0}) {
+    on_ = true;
+    budget_ = budget;
+  }
   void stop() { on_ = false; }
   bool on() const { return on_; }
   void clear();
@@ -63,14 +67,16 @@ class Recorder : public TraceSink, public pcie::Observer {
 
   void on_trace(const TraceEvent& event) override {
     if (!on_) return;
-    if (events_.size() + kept_.size() >= limit_) {
+    if (budget_ == 0 || events_.size() + kept_.size() >= limit_) {
       ++lost_;
       return;
     }
+    --budget_;
     events_.push_back(event);
   }
   void on_visible(const pcie::VisibleEvent& v) override {
-    if (on_ && visible_.size() < limit_) visible_.push_back({v.time_ps, v.addr, v.len});
+    if (on_ && budget_ != 0 && visible_.size() < limit_)
+      visible_.push_back({v.time_ps, v.addr, v.len});
   }
 
   const std::vector<TraceEvent>& events() const { return events_; }
@@ -87,7 +93,7 @@ class Recorder : public TraceSink, public pcie::Observer {
 
  private:
   bool on_ = false;
-  size_t limit_;
+  size_t limit_, budget_ = 0;
   uint64_t lost_ = 0;
   std::vector<TraceEvent> events_, kept_;
   std::vector<Visible> visible_;

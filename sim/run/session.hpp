@@ -77,6 +77,7 @@ class Session {
   void ignore_memory(size_t node, const Region& region);
   void check_memory(const std::string& step);
   uint64_t seed(const std::string& name) const { return mem::substream(settings_.seed, name); }
+  bool tracing() const { return !options_.trace_file.empty(); }
   uint32_t tx_start_threshold() const { return threshold_; }
   std::vector<Timeline>& timelines() { return timelines_; }
   double wall_seconds() const;             // since the session began

@@ -40,7 +40,10 @@ Timeline timeline_of(const Recorder& from, const Recorder& to, const MessageInfo
   t.message = m;
   const TimePs at = m.store_ps;
   t.bar = from.last(m.blueflame ? kBar1Write : kBar0Write, at);
-  if (m.blueflame) {
+  if (!m.alone) {
+    t.bar.reset();
+    t.doorbell = from.first(kTrcDoorbell, at, m.qpn);
+  } else if (m.blueflame) {
     // The push may be several beats; the last one before the WQE is complete counts.
     const auto done = from.first(kTrcBlueflame, at, m.qpn);
     t.bar.reset();
@@ -57,12 +60,12 @@ Timeline timeline_of(const Recorder& from, const Recorder& to, const MessageInfo
   t.tx_start = from.first(kTrcTxStart, at, m.qpn, m.first_psn);
   t.pkt_out = from.first(kTrcPktOut, at, m.qpn, m.first_psn);
   t.crossing = from.first(kTrcTxCdc, at, m.qpn, m.first_psn);
-  if (const auto c = t.crossing ? t.crossing : t.pkt_out) {
+  if (const auto c = t.crossing ? t.crossing : t.pkt_out; c && m.alone) {
     t.mac_first = from.first(kMacTxFirst, *c);
     if (t.mac_first) t.rx_first = to.first(kMacRxFirst, *t.mac_first);
   }
   t.exec = to.first(kTrcRxExec, at, m.peer_qpn, m.last_psn);
-  if (t.exec) {
+  if (t.exec && m.alone) {
     // The last frame's last beat: the latest one that came before the packet was accepted.
     for (const TraceEvent& e : to.events()) {
       if (e.event == kMacRxLast && e.time_ps >= at && e.time_ps <= *t.exec) t.rx_last = e.time_ps;
@@ -71,6 +74,8 @@ Timeline timeline_of(const Recorder& from, const Recorder& to, const MessageInfo
   if (m.bytes > 0) t.data_visible = to.visible(m.target_addr, m.bytes, at);
   if (m.remote_cqe) t.remote_cqe = to.visible(*m.remote_cqe, 32, at);
   if (m.local_cqe) t.local_cqe = from.visible(*m.local_cqe, 32, at);
+
+  if (!m.alone) return t;
 
   const auto add = [&](const Recorder& r, uint32_t qpn, bool requester) {
     for (const TraceEvent& e : r.events()) {
@@ -214,10 +219,14 @@ void write_chrome_trace(const std::string& path, const std::vector<Timeline>& ti
     slice("WQE fetch", t.wqe_ready);
     slice("payload read", t.tx_start);
     slice("packetize", t.pkt_out);
-    slice("MAC", t.mac_first);
-    slice("wire", t.rx_first);
-    slice("serialization", t.rx_last);
-    slice("receive", t.exec);
+    if (m.alone) {
+      slice("MAC", t.mac_first);
+      slice("wire", t.rx_first);
+      slice("serialization", t.rx_last);
+      slice("receive", t.exec);
+    } else {
+      slice("MAC, wire, receive", t.exec);
+    }
     slice("DMA write", t.data_visible);
     slice("CQE", t.remote_cqe);
     if (!t.remote_cqe) slice("ACK, CQE", t.local_cqe);

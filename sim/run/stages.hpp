@@ -24,6 +24,7 @@ struct MessageInfo {
   uint32_t bytes = 0;
   TimePs start_ps = 0;  // the program begins (a bounce copies first)
   TimePs store_ps = 0;  // the doorbell or push is issued
+  bool alone = true;    // nothing else is on its way: events without a QP belong to it
   bool blueflame = false, fetched = true, has_payload_read = true;
   uint64_t target_addr = 0;            // bus address
   std::optional<uint64_t> remote_cqe;  // bus address of the CQE that the responder gets

@@ -12,7 +12,10 @@
 namespace rnic::sim {
 
 namespace {
-constexpr TimePs kSettlePs = 1'500'000;  // an ACK may overtake data on their way into memory
+// Of a traffic step, the trace file shows so much.
+constexpr size_t kTracedMessages = 300;
+constexpr size_t kTracedEvents = 15'000;  // per node
+constexpr TimePs kSettlePs = 1'500'000;   // an ACK may overtake data on their way into memory
 
 // When the bytes of a region became visible.
 class FlowWatch final : public pcie::Observer {
@@ -106,9 +109,9 @@ void compare(Session& s, const std::string& name, FlowRun& r, Lane& l, const Lan
   l.free_slots.push_back(m.slot);
 }
 
-void post(Session& s, FlowRun& r, Lane& l) {
+void post(Session& s, const std::string& name, FlowRun& r, Lane& l,
+          std::vector<MessageInfo>& traced) {
   const Flow& f = *r.flow;
-  Host& host = *s.kit(r.from).host;
   while (l.posted < l.to_post) {
     const uint32_t group = std::min(f.doorbell_every, l.to_post - l.posted);
     if (l.flying.size() + group > f.depth || l.free_slots.size() < group) break;
@@ -139,13 +142,29 @@ void post(Session& s, FlowRun& r, Lane& l) {
       w.signaled = l.posted % f.signal_every == 0 || l.posted == l.to_post;
       if (f.imm) w.imm = m.imm = l.posted;
       m.index = l.self->qp->post_write(w);
+      const uint32_t psn = l.self->take_psns(m.len);
+      if (s.tracing() && traced.size() < kTracedMessages) {
+        MessageInfo t;
+        t.label = name;
+        t.from = r.from;
+        t.to = r.to;
+        t.qpn = l.self->number();
+        t.peer_qpn = l.peer->number();
+        t.wqe_index = m.index;
+        t.first_psn = psn;
+        t.last_psn = (psn + l.self->packets(m.len) - 1) & 0xFFFFFF;
+        t.bytes = m.len;
+        t.start_ps = t.store_ps = s.world().now_ps();
+        t.alone = false;
+        t.target_addr = r.target->iova + off;
+        traced.push_back(t);
+      }
       r.bytes_posted += m.len;
       l.flying.push_back(m);
       if (f.imm) l.expect_receive.push_back(m);
     }
     l.self->qp->ring();
   }
-  (void)host;
 }
 
 void collect(Session& s, const std::string& name, FlowRun& r, Lane& l) {
@@ -279,6 +298,13 @@ void run_traffic(Session& s, const std::string& name, const TrafficStep& step) {
     cycles_before.push_back(s.kit(n).node->nic().core_cycles());
     profile_before.push_back(s.kit(n).node->nic().profile());
   }
+  std::vector<MessageInfo> traced;
+  if (s.tracing()) {
+    for (size_t n = 0; n < s.node_count(); ++n) {
+      s.kit(n).recorder->clear();
+      s.kit(n).recorder->start(kTracedEvents);
+    }
+  }
   const auto wall_start = std::chrono::steady_clock::now();
   const TimePs start = s.world().now_ps();
   const TimePs end = start + step.limit_ps;
@@ -291,7 +317,7 @@ void run_traffic(Session& s, const std::string& name, const TrafficStep& step) {
     for (FlowRun& r : runs) {
       for (Lane& l : r.lanes) {
         collect(s, name, r, l);
-        post(s, r, l);
+        post(s, name, r, l, traced);
         done += l.completed;
         busy = busy || l.completed < l.to_post || !l.settling.empty() ||
                (r.flow->imm && l.received < l.to_post);
@@ -308,6 +334,14 @@ void run_traffic(Session& s, const std::string& name, const TrafficStep& step) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count();
 
   s.check_memory(name);
+  if (s.tracing()) {
+    for (size_t n = 0; n < s.node_count(); ++n) s.kit(n).recorder->stop();
+    for (const MessageInfo& m : traced) {
+      Timeline t = timeline_of(*s.kit(m.from).recorder, *s.kit(m.to).recorder, m);
+      if (t.data_visible) s.timelines().push_back(std::move(t));
+    }
+    for (size_t n = 0; n < s.node_count(); ++n) s.kit(n).recorder->keep();
+  }
 
   // Results.
   double all_gbps = 0, all_rate = 0;

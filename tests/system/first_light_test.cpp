@@ -85,6 +85,8 @@ TEST_CASE("a WRITE of 64 bytes lands in the other host's memory and completes", 
     CHECK(c->wqe_index == index);
     CHECK(c->byte_count == len);
     a.qp->completed(index);
+    world.run_until(world.now_ps() +
+                    3'000'000);  // an ACK may overtake the data on their way into memory
     CHECK(b.buffer.equal(0x203, data.data(), len));
   }
 }
