@@ -100,8 +100,8 @@ TEMPLATE_TEST_CASE("pieces of one slot are numbered on, whatever order they come
   w.finish();
 }
 
-TEMPLATE_TEST_CASE("read latency: request to arvalid 1 cycle, R beat to response 1 cycle", "",
-                   W128, W512, W1024) {
+TEMPLATE_TEST_CASE("read latency: request to arvalid 1 cycle, R beat to response 1 cycle", "", W128,
+                   W512, W1024) {
   DmaWorld<TestType> w;
   for (uint32_t i = 0; i < 20; ++i) {
     w.read(i % 3, {0x1000 + 64 * i, 64, i, 0});

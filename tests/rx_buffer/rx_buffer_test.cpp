@@ -315,8 +315,8 @@ TEMPLATE_TEST_CASE("the reserve stays free beside a frame", "", WIDTHS) {
   b.check();
 }
 
-TEMPLATE_TEST_CASE("one-beat packets pass one per cycle, with the verdict, rows one cycle behind", "",
-                   WIDTHS) {
+TEMPLATE_TEST_CASE("one-beat packets pass one per cycle, with the verdict, rows one cycle behind",
+                   "", WIDTHS) {
   BufferBench<TestType> b;
   constexpr size_t kBeat = BufferBench<TestType>::kBeat;
   auto rng = test::rng("jobs");
