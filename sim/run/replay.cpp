@@ -97,8 +97,11 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
       ++next;
     }
   };
-  link =
-      &world.open_end(node, {.rate_bps = 100'000'000'000, .delay_ps = 200'000}, far_end, kGrainPs);
+  link = &world.open_end(
+      node,
+      {.rate_bps = std::min<uint64_t>(100'000'000'000, options.data_w * 390'625'000ull),
+       .delay_ps = 200'000},
+      far_end, kGrainPs);
   std::unique_ptr<pcap::PcapWriter> pcap;
   std::unique_ptr<wire::Tap> tap;
   if (!options.pcap_file.empty()) {

@@ -65,6 +65,11 @@ void read_pcie(Reader& r, pcie::Config& c) {
   r.opt("read_jitter", c.host.read_jitter_ps, duration());
   r.opt("write_jitter", c.host.write_jitter_ps, duration());
   r.opt("mmio_issue", c.host.mmio_issue_ps, duration());
+  try {
+    c.validate();
+  } catch (const std::invalid_argument& e) {
+    r.error("", e.what());
+  }
 }
 
 void read_gpu(Reader& r, pcie::GpuConfig& c) {

@@ -316,7 +316,7 @@ TEST_CASE("a line-rate flood of minimum frames is taken or dropped whole, never 
     std::memcpy(d, &v, 4);
     l.send(l.frame(s, d));
   }
-  l.run_ns(40'000);
+  l.run_ns(40'000 * 1024 / test_width());
   const uint64_t dropped = l.counter(RNIC_CNT_RX_BUFFER_DROPS);
   CHECK(l.counter(RNIC_CNT_RX_REQUESTS) + l.counter(RNIC_CNT_RX_OUT_OF_ORDER) + dropped == kFrames);
   CHECK(l.counter(RNIC_CNT_RX_ICRC_ERRORS) == 0);
@@ -352,7 +352,7 @@ TEST_CASE("a flood of raw frames that nobody takes does not stop RDMA") {
   roce::FrameSpec s = l.spec;
   s.dma_len = 200;
   l.send(l.frame(s, data));
-  l.run_ns(10'000);
+  l.run_ns(10'000 * 1024 / test_width());
   l.expect(0, data);
   l.check();
   CHECK(l.answers.size() == 1);
