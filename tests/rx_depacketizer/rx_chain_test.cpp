@@ -127,7 +127,7 @@ TEMPLATE_TEST_CASE("latency of a lone 64 B WRITE, last beat in to fields and pay
   } while (f.size() > 14 + 20 + 8 + 12 + 16 + 64 + 4 || f.size() < 138 || f[12] == 0x81);
   b.run({{f}});
   REQUIRE(b.out.rxm.size() == 1);
-  CHECK(b.out.rxm.cycles()[0] - b.driver.last_cycles()[0] == 5);
+  CHECK(b.out.rxm.cycles()[0] - b.driver.last_cycles()[0] == 4);
   CHECK(b.out.rxd.cycles()[0] - b.driver.last_cycles()[0] <= 7);
   if (ChainBench<TestType>::kBeat >= 128) {
     CHECK(b.out.rxd.cycles()[0] - b.driver.last_cycles()[0] == 7);  // payload in two rows
@@ -139,7 +139,7 @@ TEMPLATE_TEST_CASE("latency and rate of frames of one beat", "", Vrx_chain_1024)
   std::vector<WireFrame> sent(2000, WireFrame{padded(fact_vectors()[1])});
   b.run(sent);
   b.out.check(sent, true);
-  CHECK(b.out.rxm.cycles()[0] - b.driver.last_cycles()[0] == 5);
+  CHECK(b.out.rxm.cycles()[0] - b.driver.last_cycles()[0] == 4);
   CHECK(b.out.rxd.cycles()[0] - b.driver.last_cycles()[0] == 6);
   CHECK(b.out.rxm.cycles().back() - b.out.rxm.cycles().front() == 1999);
   CHECK(b.out.rxd.cycles().back() - b.out.rxd.cycles().front() == 1999);
