@@ -73,8 +73,10 @@ void run_latency(Session& s, const std::string& name, const LatencyStep& step) {
 
   for (uint32_t n = 0; n < step.repeat; ++n) {
     if (step.imm) qb->qp->post_receives(1);
-    // Nothing of before is on its way. Each repetition meets the two clocks in another phase.
-    s.world().run_until(s.world().now_ps() + kSettlePs + n * 2000);
+    // Nothing of before is on its way. The two clocks repeat their phases every 8 ns; the first
+    // repetition always meets the same one, the others take turns.
+    constexpr TimePs kPhasePs = 8000;
+    s.world().run_until((s.world().now_ps() + kSettlePs) / kPhasePs * kPhasePs + n * 2000);
     Region& filled = gpu_src != nullptr ? *gpu_src : src;
     random_fill(data, rng);
     if (filled.place == Place::kDevice) {

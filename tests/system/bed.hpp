@@ -33,6 +33,20 @@ inline uint32_t test_width() {
 // What its MAC can carry, rounded down to a usual rate.
 inline uint64_t test_rate() { return test_width() * 390'625'000ull; }  // 50, 100, 200, 400 Gb/s
 
+// GTKWave views, written when the models have closed their waves: the first member of what owns
+// models.
+struct WaveViews {
+  std::vector<std::string> paths;
+  std::string next() {
+    if (!Context::get().options().wave) return {};
+    paths.push_back(next_wave_path());
+    return paths.back();
+  }
+  ~WaveViews() {
+    for (const std::string& p : paths) write_wave_view(p);
+  }
+};
+
 // Where the waves of this node go; empty without --wave.
 inline std::string test_wave_file() {
   return Context::get().options().wave ? next_wave_path() : std::string();
@@ -62,13 +76,15 @@ struct Side {
 };
 
 class Bed {
+  WaveViews views_;
+
  public:
   explicit Bed(const BedOptions& options = {}) : options_(options) {
     for (int i = 0; i < 2; ++i) {
       sim::NodeConfig c;
       c.name = std::string(1, i == 0 ? 'a' : 'b');
       c.nic.data_w = test_width();
-      c.nic.wave_file = test_wave_file();
+      c.nic.wave_file = views_.next();
       c.nic.seed = context_seed();
       c.pcie = options.pcie;
       c.pcie.seed = mem::substream(context_seed(), "pcie." + c.name);

@@ -14,12 +14,14 @@ constexpr uint32_t kFirstPsn = 0x1000;
 
 // A responder NIC at end 0 of a cable, and the far end in software.
 class Lone {
+  WaveViews views_;
+
  public:
   explicit Lone(uint64_t wire_bps = test_rate() / 2) {
     sim::NodeConfig c;
     c.name = "responder";
     c.nic.data_w = test_width();
-    c.nic.wave_file = test_wave_file();
+    c.nic.wave_file = views_.next();
     node = &world.add_node(c);
     link = &world.open_end(
         *node, {.rate_bps = wire_bps, .delay_ps = 50'000}, [this](sim::TimePs now) { edge(now); },
