@@ -52,7 +52,9 @@ module trace_unit #(
   end
   if (SRC_DEPTH < 2 || (SRC_DEPTH & (SRC_DEPTH - 1)) != 0) begin : gen_bad_src_depth
     $error("trace_unit: SRC_DEPTH is a power of two, at least 2");
-  if (AGE_W > 32) $error("trace_unit: too many sources");
+  end
+  if (AGE_W > 32) begin : gen_bad_n_src
+    $error("trace_unit: too many sources");
   end
 
   // -- Clock.
