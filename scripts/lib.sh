@@ -42,12 +42,12 @@ configure() {
   # The generator finds new files itself; cmake runs once.
   if [ ! -e "$rnic_build/build.ninja" ] || [ -n "${RNIC_CMAKE_ARGS:-}" ]; then
     say "configuring in $rnic_build"
+    mkdir -p "$rnic_build"
     # shellcheck disable=SC2086
-    cmake -S "$rnic_root" -B "$rnic_build" -G Ninja ${RNIC_CMAKE_ARGS:-} > "$rnic_build.log" 2>&1 || {
-      cat "$rnic_build.log"
+    cmake -S "$rnic_root" -B "$rnic_build" -G Ninja ${RNIC_CMAKE_ARGS:-} > "$rnic_build/configure.log" 2>&1 || {
+      cat "$rnic_build/configure.log"
       verdict FAIL "configuration"
     }
-    mv "$rnic_build.log" "$rnic_build/configure.log"
   fi
 }
 

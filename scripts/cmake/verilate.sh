@@ -53,7 +53,12 @@ cpp=$dir/cpp
 rm -rf "$new"
 mkdir -p "$new" "$cpp"
 "$verilator" --Mdir "$new" --MMD "${0%/*}/verilator.vlt" "-I$rtl/common" +libext+.sv "${search[@]}" \
-  "${packages[@]}" "$@" "${sources[@]}"
+  "${packages[@]}" "$@" "${sources[@]}" > "$dir/verilator.log" 2>&1 || {
+  cat "$dir/verilator.log" >&2
+  exit 1
+}
+# Newer versions report sizes and times; what is left are warnings.
+sed -E '/^- (V e r i l|Verilator:)/d' "$dir/verilator.log" >&2
 
 # Take over what changed, drop what is gone.
 sed -e "s|^.* : |$lib : |" "$new/${prefix}__ver.d" > "$dir/deps.d"
