@@ -3,7 +3,7 @@
 // MSI-X vector behind it. Throughput: one event per 3 cycles. Latency: 2 cycles from event to
 // wrreq. Order: events of one input stay in order; the MSI-X write follows its EQE. Lost and
 // counted: an event for a full or missing EQ (eq_overrun). A consumer index that is not between the
-// old one and the producer is not taken.
+// old one and the producer, or is of a missing EQ, is not taken and counted (doorbell_refused).
 `include "rnic_assert.svh"
 module event_queue #(
     parameter int unsigned DATA_W = 512,
@@ -63,7 +63,8 @@ module event_queue #(
     output logic                  wrdat_last,
     output logic                  cnt_eqe_written_o,
     output logic                  cnt_eq_overrun_o,
-    output logic                  cnt_msix_sent_o
+    output logic                  cnt_msix_sent_o,
+    output logic                  cnt_doorbell_refused_o
 );
   localparam int unsigned AW = (N_EQ > 1) ? $clog2(N_EQ) : 1;
 
@@ -137,7 +138,8 @@ module event_queue #(
   assign eqw_idx = eqw_eqn[AW-1:0];
   assign eqw_step = eqw_wdata_i[15:0] - cons_mem[eqw_idx];
   assign eqw_used = prod_mem[eqw_idx] - cons_mem[eqw_idx];
-  assign eqw_write = eqw_go && eqw_we_i && eqw_known && (&eqw_wstrb_i[1:0]) && eqw_step <= eqw_used;
+  assign eqw_write = eqw_go && eqw_we_i && eqw_known && (&eqw_wstrb_i[1:0]) && valid_q[eqw_idx] &&
+                     eqw_step <= eqw_used;
 
   rnic_desc_pkg::eqe_t entry;
   always_comb begin
@@ -217,6 +219,7 @@ module event_queue #(
     cnt_eqe_written_o <= write_it;
     cnt_eq_overrun_o <= lose_it;
     cnt_msix_sent_o <= msg_ready;
+    cnt_doorbell_refused_o <= eqw_go && eqw_we_i && !eqw_write;
     if (rst_i) begin
       state_q <= PICK;
       eqe_req_q <= 1'b0;
@@ -227,6 +230,7 @@ module event_queue #(
       cnt_eqe_written_o <= 1'b0;
       cnt_eq_overrun_o <= 1'b0;
       cnt_msix_sent_o <= 1'b0;
+      cnt_doorbell_refused_o <= 1'b0;
     end
   end
 

@@ -183,12 +183,13 @@ class World {
       want;  // address, bytes 0..7, byte 15
   std::vector<unsigned> want_vector;
   std::set<unsigned> masked;
-  uint64_t want_lost = 0, written = 0, overrun = 0;
+  uint64_t want_lost = 0, written = 0, overrun = 0, refused = 0;
 
  private:
   void sample() {
     written += top.cnt_eqe_written_o;
     overrun += top.cnt_eq_overrun_o;
+    refused += top.cnt_doorbell_refused_o;
     CHECK((top.ev0_valid && top.ev0_ready) + (top.ev1_valid && top.ev1_ready) +
               (top.ev2_valid && top.ev2_ready) <=
           1);
@@ -318,6 +319,7 @@ TEST_CASE("a full queue loses events until it is read, and an index that cannot 
   CHECK(w.overrun == 1);
   w.consume(0, 3);  // beyond the producer
   CHECK(w.consumed(0) == 0);
+  CHECK(w.refused == 1);
   w.ev0.push(w.event(0));
   w.idle();
   CHECK(w.overrun == 2);
@@ -327,6 +329,12 @@ TEST_CASE("a full queue loses events until it is read, and an index that cannot 
   w.ev0.push(w.event(0));
   w.idle();
   w.check();
+  CHECK(w.refused == 1);
+  w.consume(0, 0);  // back
+  w.consume(1, 0);  // never created
+  w.consume(kEqs, 0);
+  CHECK(w.consumed(0) == 1);
+  CHECK(w.refused == 4);
   CHECK(w.consumed(4) == 0xFFFFFFFF);
   CHECK(w.consumed(kEqs * 8) == 0xFFFFFFFF);
 }
