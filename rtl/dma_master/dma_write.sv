@@ -459,7 +459,7 @@ module dma_write #(
                   bg_level == '0;
 
   logic unused;
-  assign unused = ^{m_axi_bresp[0], m_axi_bid[7:1], acc_req.fence};
+  assign unused = ^{m_axi_bresp[0], m_axi_bid[7:1], acc_req.fence, acc_req.ticket};
 
   logic [7:0] head_dat_cnt;
   logic       head_dat_last, src_last;

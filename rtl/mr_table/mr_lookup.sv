@@ -69,6 +69,8 @@ module mr_lookup #(
     rsp_d.iova = iova[63:0];
     rsp_d.target = target;
     rsp_d.gpu = gpu;
+    rsp_d.flat = 1'b1;
+    rsp_d.room = 13'd4096;
   end
 
   always_ff @(posedge clk_i) begin

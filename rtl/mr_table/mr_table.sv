@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory regions: turns key and virtual address into a DMA address, after all checks, for two
+// Memory regions: turns key and virtual address into a DMA address, after all checks, for four
 // requesters at a time.
 //
 // Latency 2 cycles from a taken request to its answer, throughput one per cycle and port, in order,
@@ -21,7 +21,8 @@ module mr_table #(
   input  logic [255:0]         gpu_limit_i,
   input  logic [63:0]          devmem_base_i,
 
-  // Lookups: 0 sq_engine, 1 rx_responder. The answer comes 2 cycles after the request was taken, in
+  // Lookups: 0 sq_engine, 1 rx_responder, 2 resp_engine, 3 rx_completer. The answer comes 2 cycles
+  // after the request was taken, in
   // order.
   input  logic                 mrq0_valid,
   output logic                 mrq0_ready,
@@ -48,7 +49,29 @@ module mr_table #(
 
   // a lookup was not ok (one pulse each, may come later)
   output logic                 cnt_mr_errors_o,
-  output logic                 cnt_gdr_refused_o  // of these, for a GPU target with gdr_en_i = 0
+  output logic                 cnt_gdr_refused_o, // of these, for a GPU target with gdr_en_i = 0
+  input  logic lop0_valid,
+  output logic lop0_ready,
+  input  rnic_pkg::mr_lop_t lop0,
+  output logic lop0_done_valid,
+  output logic lop0_done_ok,
+  input  logic lop1_valid,
+  output logic lop1_ready,
+  input  rnic_pkg::mr_lop_t lop1,
+  output logic lop1_done_valid,
+  output logic lop1_done_ok,
+  input  logic mrq2_valid,
+  output logic mrq2_ready,
+  input  rnic_pkg::mr_req_t mrq2,
+  output logic mrs2_valid,
+  output rnic_pkg::mr_rsp_t mrs2,
+  input  logic mrq3_valid,
+  output logic mrq3_ready,
+  input  rnic_pkg::mr_req_t mrq3,
+  output logic mrs3_valid,
+  output rnic_pkg::mr_rsp_t mrs3,
+  output logic cnt_mtt_hits_o,
+  output logic cnt_mtt_misses_o
 );
   localparam int unsigned IW = $clog2(N_MR);
   localparam int unsigned EW = 222;  // mr_entry_t
@@ -80,15 +103,19 @@ module mr_table #(
   end
 
   // Lookups: entry read, then checked, then the answer.
-  logic [1:0]            error_pulse, refused_pulse;
-  logic                  fire0, fire1, cr_fire, cr_range_q;
-  logic [IW-1:0]         index0, index1;
-  rnic_pkg::mr_entry_t   entry0, entry1, entry_cr;
+  logic [3:0]            error_pulse, refused_pulse;
+  logic                  fire0, fire1, fire2, fire3, cr_fire, cr_range_q;
+  logic [IW-1:0]         index0, index1, index2, index3;
+  rnic_pkg::mr_entry_t   entry0, entry1, entry2, entry3, entry_cr;
   assign mrq0_ready = !init_q;
   assign mrq1_ready = !init_q;
+  assign mrq2_ready = !init_q;
+  assign mrq3_ready = !init_q;
   assign cr_ready = !init_q;
   assign fire0 = mrq0_valid && !init_q;
   assign fire1 = mrq1_valid && !init_q;
+  assign fire2 = mrq2_valid && !init_q;
+  assign fire3 = mrq3_valid && !init_q;
   assign cr_fire = cr_valid && !init_q;
 
   ram_sdp #(.W(EW), .DEPTH(N_MR)) u_ram0 (
@@ -97,6 +124,12 @@ module mr_table #(
   ram_sdp #(.W(EW), .DEPTH(N_MR)) u_ram1 (
     .clk_i, .wr_en_i(wr_en), .wr_addr_i(wr_index), .wr_data_i(wr_entry), .rd_en_i(fire1),
     .rd_addr_i(index1), .rd_data_o(entry1));
+  ram_sdp #(.W(EW), .DEPTH(N_MR)) u_ram2 (
+    .clk_i, .wr_en_i(wr_en), .wr_addr_i(wr_index), .wr_data_i(wr_entry), .rd_en_i(fire2),
+    .rd_addr_i(index2), .rd_data_o(entry2));
+  ram_sdp #(.W(EW), .DEPTH(N_MR)) u_ram3 (
+    .clk_i, .wr_en_i(wr_en), .wr_addr_i(wr_index), .wr_data_i(wr_entry), .rd_en_i(fire3),
+    .rd_addr_i(index3), .rd_data_o(entry3));
   ram_sdp #(.W(EW), .DEPTH(N_MR)) u_ram_cmd (
     .clk_i, .wr_en_i(wr_en), .wr_addr_i(wr_index), .wr_data_i(wr_entry), .rd_en_i(cr_fire),
     .rd_addr_i(cr_index[IW-1:0]), .rd_data_o(entry_cr));
@@ -116,11 +149,31 @@ module mr_table #(
     .clk_i, .rst_i, .gdr_en_i, .gpu_base_i, .gpu_limit_i, .devmem_base_i, .fire_i(fire1),
     .req_i(mrq1), .index_o(index1), .entry_i(entry1), .mrs_valid(mrs1_valid), .mrs(mrs1),
     .error_o(error_pulse[1]), .refused_o(refused_pulse[1]));
+  mr_lookup #(.N_MR(N_MR), .DEVMEM_BYTES(DEVMEM_BYTES)) u_lookup2 (
+    .clk_i, .rst_i, .gdr_en_i, .gpu_base_i, .gpu_limit_i, .devmem_base_i, .fire_i(fire2),
+    .req_i(mrq2), .index_o(index2), .entry_i(entry2), .mrs_valid(mrs2_valid), .mrs(mrs2),
+    .error_o(error_pulse[2]), .refused_o(refused_pulse[2]));
+  mr_lookup #(.N_MR(N_MR), .DEVMEM_BYTES(DEVMEM_BYTES)) u_lookup3 (
+    .clk_i, .rst_i, .gdr_en_i, .gpu_base_i, .gpu_limit_i, .devmem_base_i, .fire_i(fire3),
+    .req_i(mrq3), .index_o(index3), .entry_i(entry3), .mrs_valid(mrs3_valid), .mrs(mrs3),
+    .error_o(error_pulse[3]), .refused_o(refused_pulse[3]));
 
-  pulse_merge #(.N(2)) u_errors (
+  pulse_merge #(.N(4)) u_errors (
     .clk_i, .rst_i, .pulse_i(error_pulse), .pulse_o(cnt_mr_errors_o));
-  pulse_merge #(.N(2)) u_refused (
+  pulse_merge #(.N(4)) u_refused (
     .clk_i, .rst_i, .pulse_i(refused_pulse), .pulse_o(cnt_gdr_refused_o));
 
   `RNIC_ASSERT(write_after_init, !(cw_valid && init_q))
+
+  // Ports of the complete RC transport that this block does not use yet.
+  assign lop0_ready = '0;
+  assign lop0_done_valid = '0;
+  assign lop0_done_ok = '0;
+  assign lop1_ready = '0;
+  assign lop1_done_valid = '0;
+  assign lop1_done_ok = '0;
+  assign cnt_mtt_hits_o = '0;
+  assign cnt_mtt_misses_o = '0;
+  logic unused_rc;
+  assign unused_rc = ^{lop0_valid, lop0, lop1_valid, lop1};
 endmodule

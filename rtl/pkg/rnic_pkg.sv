@@ -48,6 +48,10 @@ package rnic_pkg;
   // Send half: written by sq_engine only.
   typedef struct packed {
     logic [23:0] next_psn;
+    logic [23:0] max_psn;        // first PSN never sent; next_psn is behind it in a replay
+    logic [15:0] pool_index;     // ring index up to which messages have entered msg_pool
+    logic [7:0]  rd_issued;      // READs and ATOMICs sent, modulo 256
+    logic [23:0] skip;           // packets of the next message that are not sent again
     logic        in_msg;         // the head WQE of the QP is partly sent
     logic [31:0] msg_left;       // payload bytes of it not yet sent
     logic [2:0]  seg;            // data segment in progress
@@ -63,7 +67,35 @@ package rnic_pkg;
     logic        failed;         // the QP failed: flush everything
     // a message without packets stands behind one that waits for its ACK
     logic        local_waits;
+    logic [7:0]  rd_done;        // READs and ATOMICs completed, modulo 256
+    logic        rewinding;      // sq_scheduler was asked to stop the QP, the replay is not set yet
+    logic        stopped;        // it has stopped; the RNR wait is not over
+    logic        rnr_wait;
+    logic [2:0]  retry_left;
+    logic [2:0]  rnr_left;
+    logic [2:0]  rd_seg;         // where the next byte of the READ in progress goes
+    logic [31:0] rd_off;
+    logic        off_host;       // some of its payload went to GPU or device memory
+    logic        drained;        // SQ_DRAINED was said since the QP entered SQD
   } qp_ack_t;
+
+  // Where a send queue goes on after a rewind: rx_completer -> sq_engine.
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic        none;           // nothing is in flight: go on with what was never sent
+    logic [15:0] wqe_index;      // of the oldest message in flight
+    logic [23:0] psn;            // send from here
+    logic [23:0] skip;           // packets of that message before psn
+    logic [7:0]  rd_done;
+  } rewind_t;
+
+  // sq_engine, rx_completer -> rc_timer.
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic        stop;
+    logic        rnr;            // code is an RNR timer code, else a local ACK timeout
+    logic [4:0]  code;
+  } timer_set_t;
 
   // Receive half: written by rx_responder only.
   typedef struct packed {
@@ -151,6 +183,7 @@ package rnic_pkg;
     logic [23:0] last_psn;
     logic [31:0] bytes;
     logic [7:0]  status;         // MSG_FAILED only
+    logic [2:0]  seg_cnt;        // READ, ATOMIC: local segments, kept beside the record
   } msg_t;
 
   // -- transmit
@@ -178,6 +211,8 @@ package rnic_pkg;
     logic [63:0] op0;            // AtomicETH swap/add; AtomicAckETH original
     logic [63:0] op1;            // AtomicETH compare
     logic [31:0] qkey;           // DETH
+    logic        notify;         // UC, UD: tell rx_completer when the packet has left
+    logic        resend;         // sent before
   } tx_pkt_t;
 
   // What mac_tx_gen needs with the first beat of a frame.
@@ -191,6 +226,7 @@ package rnic_pkg;
     logic [23:0] qpn;            // trace
     logic [23:0] psn;            // trace
     logic        sampled;
+    logic        response;       // made by resp_engine
   } tx_eth_t;
 
   // -- receive
@@ -225,6 +261,10 @@ package rnic_pkg;
     logic [127:0] sip;           // as in path_t
     logic [127:0] dip;
     logic [6:0]   hdr_len;       // bytes from the Ethernet header to the payload
+    logic [15:0]  ip_id;         // IPv4, for the header that UD delivers
+    logic [15:0]  ip_frag;       // flags and fragment offset
+    logic [15:0]  ip_csum;
+    logic [19:0]  flow_label;    // IPv6
   } rx_meta_t;
 
   // What to do with the payload of one packet, in packet order: rx_responder, rx_completer ->
@@ -242,11 +282,15 @@ package rnic_pkg;
     logic        sampled;
     // belongs to no packet (a flushed receive WQE): only the cqe beside it
     logic        alone;
+    logic        more;           // another piece of the same packet follows
+    logic        inl;            // the piece is in inl_data, not in the payload stream
+    logic [319:0] inl_data;      // lane 0 first
+    logic        ticket;         // dma_master reports when it is on the bus
   } rx_place_t;
 
   // Who says what happens to the payload of a packet: rx_dispatch -> rx_placer, in packet order.
   localparam logic [1:0] ORD_RESPONDER = 2'd0;
-  localparam logic [1:0] ORD_COMPLETER = 2'd1;  // READ and ATOMIC responses (next issue)
+  localparam logic [1:0] ORD_COMPLETER = 2'd1;  // READ and ATOMIC responses
   localparam logic [1:0] ORD_DROP = 2'd2;       // nobody: discard len bytes
   typedef struct packed {
     logic [1:0]  src;
@@ -271,7 +315,10 @@ package rnic_pkg;
     logic        sampled;
   } cqe_req_t;
 
-  // ACK or NAK to send: rx_responder -> resp_engine.
+  // ACK or NAK to send, READ or ATOMIC to answer: rx_responder -> resp_engine, in packet order.
+  localparam logic [1:0] ACKR_ACK = 2'd0;
+  localparam logic [1:0] ACKR_READ = 2'd1;
+  localparam logic [1:0] ACKR_ATOMIC = 2'd2;
   typedef struct packed {
     logic [23:0] qpn;
     logic [23:0] psn;
@@ -280,6 +327,18 @@ package rnic_pkg;
     logic        ack_req;        // the packet asked for it (or it is a duplicate)
     logic        urgent;         // NAK or duplicate: do not hold back
     logic        sampled;
+    logic [1:0]  kind;           // ACKR_*
+    logic        dup;            // READ, ATOMIC: repeated by the requester
+    logic [15:0] ticket;         // payload writes that go first, modulo 2^16
+    logic [63:0] va;             // READ
+    logic [31:0] rkey;
+    logic [31:0] len;
+    logic [63:0] iova;           // ATOMIC
+    logic [1:0]  target;
+    logic [1:0]  gpu;
+    logic        swap;           // COMPARE_SWAP, else FETCH_ADD
+    logic [63:0] op0;            // swap or add
+    logic [63:0] op1;            // compare
   } ack_req_t;
 
   // Event to write: cqe_gen, cmd_unit, dma_master -> event_queue.
@@ -308,8 +367,10 @@ package rnic_pkg;
   // -- DMA
   localparam logic [3:0] RD_WQE = 4'd0;      // wqe_fetch_engine; slot = fetch job
   localparam logic [3:0] RD_PAYLOAD = 4'd1;  // tx_buffer; slot = TX slot
-  localparam logic [3:0] RD_RQ = 4'd2;       // receive WQEs (next issue)
-  localparam logic [3:0] RD_RESP = 4'd3;     // READ responses (next issue)
+  localparam logic [3:0] RD_RQ = 4'd2;       // rq_store: receive WQEs
+  localparam logic [3:0] RD_ATOMIC = 4'd3;   // atomic_unit
+  localparam logic [3:0] RD_MTT = 4'd4;      // mr_table: page lists
+  localparam logic [3:0] RD_CTX = 4'd5;      // qp_context_mgr: contexts in host memory
 
   localparam logic [1:0] TGT_HOST = 2'd0;
   localparam logic [1:0] TGT_GPU = 2'd1;
@@ -356,6 +417,7 @@ package rnic_pkg;
     logic        is_queue;
     logic [23:0] psn;            // trace
     logic        sampled;
+    logic        ticket;         // pulse placed_o when its last beat is on the bus
   } dma_wr_req_t;
 
   // A DMA that failed where no requester waits for data: dma_master -> cmd_unit.
@@ -383,7 +445,20 @@ package rnic_pkg;
     logic [63:0] iova;
     logic [1:0]  target;
     logic [1:0]  gpu;
+    logic        flat;           // the region is one piece: iova counts on for all of len
+    logic [12:0] room;           // bytes that are contiguous from iova on, 1..4096
   } mr_rsp_t;
+
+  // Change of a region by a work request: sq_engine, rx_responder -> mr_table.
+  localparam logic [1:0] LOP_INVALIDATE = 2'd0;
+  localparam logic [1:0] LOP_FAST_REG = 2'd1;
+  typedef struct packed {
+    logic [1:0]  op;
+    logic        remote;         // SEND with invalidate: from the wire
+    logic [31:0] key;
+    logic [15:0] pd;
+    logic [511:0] desc;          // FAST_REG: its descriptor, from the WQE
+  } mr_lop_t;
 
   typedef struct packed {
     logic        valid;

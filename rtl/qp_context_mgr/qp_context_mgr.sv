@@ -90,6 +90,24 @@ module qp_context_mgr #(
     input  logic [23:0] cps_lk_qpn,
     output logic cps_ctx_valid,
     output rnic_pkg::qp_send_t cps_ctx,
+    // ack, read by sq_engine.
+    input  logic sqa_lk_valid,
+    output logic sqa_lk_ready,
+    input  logic [23:0] sqa_lk_qpn,
+    output logic sqa_ctx_valid,
+    output rnic_pkg::qp_ack_t sqa_ctx,
+    // Reader rq_store.
+    input  logic rq_lk_valid,
+    output logic rq_lk_ready,
+    input  logic [23:0] rq_lk_qpn,
+    output logic rq_ctx_valid,
+    output rnic_pkg::qp_conn_t rq_ctx,
+    // Reader resp_engine, for READ and ATOMIC.
+    input  logic rl_lk_valid,
+    output logic rl_lk_ready,
+    input  logic [23:0] rl_lk_qpn,
+    output logic rl_ctx_valid,
+    output rnic_pkg::qp_conn_t rl_ctx,
     // Query by cmd_unit: all halves at once.
     input  logic q_lk_valid,
     output logic q_lk_ready,
@@ -105,7 +123,7 @@ module qp_context_mgr #(
   localparam int unsigned ACK_W = $bits(ack_wr);
   localparam int unsigned RECV_W = $bits(rcv_wr);
 
-  logic [14:0] done;
+  logic [17:0] done;
   assign init_done_o = &done;
 
   ctx_ram #(
@@ -311,6 +329,57 @@ module qp_context_mgr #(
       .lk_qpn(cps_lk_qpn),
       .ctx_valid(cps_ctx_valid),
       .ctx(cps_ctx)
+  );
+  ctx_ram #(
+      .W(ACK_W),
+      .N_QP(N_QP),
+      .LAT(CTX_LAT)
+  ) u_sqa (
+      .clk_i,
+      .rst_i,
+      .init_done_o(done[15]),
+      .wr_valid(ack_wr_valid),
+      .wr_qpn(ack_wr_qpn),
+      .wr(ack_wr),
+      .lk_valid(sqa_lk_valid),
+      .lk_ready(sqa_lk_ready),
+      .lk_qpn(sqa_lk_qpn),
+      .ctx_valid(sqa_ctx_valid),
+      .ctx(sqa_ctx)
+  );
+  ctx_ram #(
+      .W(CONN_W),
+      .N_QP(N_QP),
+      .LAT(CTX_LAT)
+  ) u_conn_rq (
+      .clk_i,
+      .rst_i,
+      .init_done_o(done[16]),
+      .wr_valid(cw_valid),
+      .wr_qpn(cw_qpn),
+      .wr(cw),
+      .lk_valid(rq_lk_valid),
+      .lk_ready(rq_lk_ready),
+      .lk_qpn(rq_lk_qpn),
+      .ctx_valid(rq_ctx_valid),
+      .ctx(rq_ctx)
+  );
+  ctx_ram #(
+      .W(CONN_W),
+      .N_QP(N_QP),
+      .LAT(CTX_LAT)
+  ) u_conn_rl (
+      .clk_i,
+      .rst_i,
+      .init_done_o(done[17]),
+      .wr_valid(cw_valid),
+      .wr_qpn(cw_qpn),
+      .wr(cw),
+      .lk_valid(rl_lk_valid),
+      .lk_ready(rl_lk_ready),
+      .lk_qpn(rl_lk_qpn),
+      .ctx_valid(rl_ctx_valid),
+      .ctx(rl_ctx)
   );
 
   // Query copies of the halves; they answer together with the connection.

@@ -41,7 +41,21 @@ module resp_engine #(
     output logic                trc_sampled_o,
     output logic                trc2_valid_o,
     output logic [63:0]         trc2_o,
-    output logic                trc2_sampled_o
+    output logic                trc2_sampled_o,
+    output logic mrq_valid,
+    input  logic mrq_ready,
+    output rnic_pkg::mr_req_t mrq,
+    input  logic mrs_valid,
+    input  rnic_pkg::mr_rsp_t mrs,
+    output logic fail_valid,
+    input  logic fail_ready,
+    output rnic_pkg::qp_fail_t fail,
+    input  logic placed_i,
+    output logic rdreq_valid,
+    input  logic rdreq_ready,
+    output rnic_pkg::dma_rd_req_t rdreq,
+    output logic cnt_tx_rd_responses_o,
+    output logic cnt_rx_rd_dropped_o
 );
   localparam int unsigned AW = (N_QP > 1) ? $clog2(N_QP) : 1;
 
@@ -257,4 +271,16 @@ module resp_engine #(
 
   `RNIC_STREAM_HOLD(rsp_valid, rsp_ready, rsp)
   `RNIC_ASSERT(lists_have_room, (!new_fast || fast_in_ready) && (!new_slow || slow_in_ready))
+
+  // Ports of the complete RC transport that this block does not use yet.
+  assign mrq_valid = '0;
+  assign mrq = '0;
+  assign fail_valid = '0;
+  assign fail = '0;
+  assign rdreq_valid = '0;
+  assign rdreq = '0;
+  assign cnt_tx_rd_responses_o = '0;
+  assign cnt_rx_rd_dropped_o = '0;
+  logic unused_rc;
+  assign unused_rc = ^{mrq_ready, mrs_valid, mrs, fail_ready, placed_i, rdreq_ready};
 endmodule

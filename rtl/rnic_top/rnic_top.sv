@@ -179,7 +179,6 @@ module rnic_top #(
   logic [rnic_regs_pkg::N_COUNTERS-1:0] cnt_inc;
   logic [4:0] cnt_add;
   logic [79:0] cnt_amount;
-  logic unused_rd2_ready, unused_ev2, unused_kick;
   logic [1:0] unused_wr3;
   logic [8:0] init_done;
   logic [7:0] qpi_valid, qpi_ready;
@@ -674,6 +673,127 @@ module rnic_top #(
   logic cnt_msix_sent__event_queue;
   logic cnt_doorbell_refused__event_queue;
 
+  // Nets: complete RC
+  logic rwq_valid;
+  logic rwq_ready;
+  logic [23:0] rwq_qpn;
+  logic rwg_valid;
+  logic rwg_ready;
+  logic [23:0] rwg_qpn;
+  logic rws_valid;
+  logic rws_ready;
+  rnic_pkg::rewind_t rws;
+  logic rwd_valid;
+  logic rwd_ready;
+  logic [23:0] rwd_qpn;
+  logic [15:0] rwd_index;
+  logic arm_valid;
+  rnic_pkg::timer_set_t arm;
+  logic tms_valid;
+  rnic_pkg::timer_set_t tms;
+  logic tmo_valid;
+  logic tmo_ready;
+  logic [23:0] tmo_qpn;
+  logic tmo_rnr;
+  logic kick_valid;
+  logic [23:0] kick_qpn;
+  logic kick_ready;
+  logic ctx_sqa_lk_valid;
+  logic ctx_sqa_lk_ready;
+  logic [23:0] ctx_sqa_lk_qpn;
+  logic ctx_sqa_ctx_valid;
+  rnic_pkg::qp_ack_t ctx_sqa_ctx;
+  logic [767:0] msg_push_list;
+  logic [767:0] msg_hd_list;
+  logic lop0_valid;
+  logic lop0_ready;
+  rnic_pkg::mr_lop_t lop0;
+  logic lop0_done_valid;
+  logic lop0_done_ok;
+  logic lop1_valid;
+  logic lop1_ready;
+  rnic_pkg::mr_lop_t lop1;
+  logic lop1_done_valid;
+  logic lop1_done_ok;
+  logic left_valid;
+  logic left_ready;
+  logic [23:0] left_qpn;
+  logic [23:0] left_psn;
+  logic spoil_valid;
+  logic spoil_ready;
+  logic [23:0] spoil_qpn;
+  logic cplace_valid;
+  logic cplace_ready;
+  rnic_pkg::rx_place_t cplace;
+  rnic_pkg::cqe_req_t cplace_cqe;
+  logic mrq2_valid;
+  logic mrq2_ready;
+  rnic_pkg::mr_req_t mrq2;
+  logic mrs2_valid;
+  rnic_pkg::mr_rsp_t mrs2;
+  logic mrq3_valid;
+  logic mrq3_ready;
+  rnic_pkg::mr_req_t mrq3;
+  logic mrs3_valid;
+  rnic_pkg::mr_rsp_t mrs3;
+  logic ev_cp_valid;
+  logic ev_cp_ready;
+  rnic_pkg::event_t ev_cp;
+  logic ev_rs_valid;
+  logic ev_rs_ready;
+  rnic_pkg::event_t ev_rs;
+  logic fail_re_valid;
+  logic fail_re_ready;
+  rnic_pkg::qp_fail_t fail_re;
+  logic placed;
+  logic rd2_valid;
+  logic rd2_ready;
+  rnic_pkg::dma_rd_req_t rd2_req;
+  logic rd3_valid;
+  logic rd3_ready;
+  rnic_pkg::dma_rd_req_t rd3_req;
+  logic rd4_valid;
+  logic rd4_ready;
+  rnic_pkg::dma_rd_req_t rd4_req;
+  logic rd5_valid;
+  logic rd5_ready;
+  rnic_pkg::dma_rd_req_t rd5_req;
+  logic rd6_valid;
+  logic rd6_ready;
+  rnic_pkg::dma_rd_req_t rd6_req;
+  logic cnt_tx_resent__sq_engine;
+  logic cnt_tx_rd_requests__sq_engine;
+  logic cnt_rx_rd_responses__rx_completer;
+  logic cnt_rx_rd_bad__rx_completer;
+  logic cnt_rewinds__rx_completer;
+  logic cnt_ack_timeouts__rx_completer;
+  logic cnt_rnr_waits__rx_completer;
+  logic cnt_implied_naks__rx_completer;
+  logic cnt_tx_spoiled__rx_completer;
+  logic cnt_rx_sends__rx_responder;
+  logic cnt_rx_qkey_errors__rx_responder;
+  logic cnt_rx_uc_drops__rx_responder;
+  logic cnt_tx_rd_responses__resp_engine;
+  logic cnt_rx_rd_dropped__resp_engine;
+  logic cnt_mtt_hits__mr_table;
+  logic cnt_mtt_misses__mr_table;
+  logic ctx_rq_lk_valid;
+  logic ctx_rq_lk_ready;
+  logic [23:0] ctx_rq_lk_qpn;
+  logic ctx_rq_ctx_valid;
+  rnic_pkg::qp_conn_t ctx_rq_ctx;
+  logic ctx_rl_lk_valid;
+  logic ctx_rl_lk_ready;
+  logic [23:0] ctx_rl_lk_qpn;
+  logic ctx_rl_ctx_valid;
+  rnic_pkg::qp_conn_t ctx_rl_ctx;
+  logic ev_valid;
+  logic ev_ready;
+  rnic_pkg::event_t ev;
+  logic unused_ev_src;
+  logic unused_ev_last;
+  logic [3:0] cfg_timer_cfg_tick_shift;
+
   // Nets: dma and memory regions
   logic [2:0] cfg_dma_cfg_mps;
   logic [2:0] cfg_dma_cfg_mrrs;
@@ -925,9 +1045,9 @@ module rnic_top #(
       .turn_done_more,
       .turn_done_blocked,
       .turn_done_popped,
-      .kick_valid(1'b0),
-      .kick_ready(unused_kick),
-      .kick_qpn(24'd0),
+      .kick_valid,
+      .kick_ready,
+      .kick_qpn,
       .msg_room_i(msg_room),
       .qry_lk_valid,
       .qry_lk_ready,
@@ -944,7 +1064,17 @@ module rnic_top #(
       .cnt_bf_fallbacks_o(cnt_bf_fallbacks__sq_scheduler),
       .trc_valid_o(trc_valid_o[2]),
       .trc_o(trc_o[128+:64]),
-      .trc_sampled_o(trc_sampled_o[2])
+      .trc_sampled_o(trc_sampled_o[2]),
+      .rwq_valid,
+      .rwq_ready,
+      .rwq_qpn,
+      .rwg_valid,
+      .rwg_ready,
+      .rwg_qpn,
+      .rwd_valid,
+      .rwd_ready,
+      .rwd_qpn,
+      .rwd_index
   );
   wqe_fetch_engine #(
       .DATA_W(DATA_W)
@@ -1095,7 +1225,29 @@ module rnic_top #(
       .trc_sampled_o(trc_sampled_o[4]),
       .trc2_valid_o(trc_valid_o[5]),
       .trc2_o(trc_o[320+:64]),
-      .trc2_sampled_o(trc_sampled_o[5])
+      .trc2_sampled_o(trc_sampled_o[5]),
+      .rws_valid,
+      .rws_ready,
+      .rws,
+      .rwd_valid,
+      .rwd_ready,
+      .rwd_qpn,
+      .rwd_index,
+      .arm_valid,
+      .arm,
+      .sqa_lk_valid(ctx_sqa_lk_valid),
+      .sqa_lk_ready(ctx_sqa_lk_ready),
+      .sqa_lk_qpn(ctx_sqa_lk_qpn),
+      .sqa_ctx_valid(ctx_sqa_ctx_valid),
+      .sqa_ctx(ctx_sqa_ctx),
+      .msg_push_list,
+      .lop_valid(lop0_valid),
+      .lop_ready(lop0_ready),
+      .lop(lop0),
+      .lop_done_valid(lop0_done_valid),
+      .lop_done_ok(lop0_done_ok),
+      .cnt_tx_resent_o(cnt_tx_resent__sq_engine),
+      .cnt_tx_rd_requests_o(cnt_tx_rd_requests__sq_engine)
   );
   msg_pool #(
       .N_QP(N_QP),
@@ -1122,7 +1274,9 @@ module rnic_top #(
       .nudge_qpn,
       .qpi_valid(qpi_valid[3]),
       .qpi_ready(qpi_ready[3]),
-      .qpi
+      .qpi,
+      .msg_push_list,
+      .hd_list(msg_hd_list)
   );
 
   // -- Transmit path
@@ -1169,7 +1323,11 @@ module rnic_top #(
       .trc_sampled_o(trc_sampled_o[6]),
       .trc2_valid_o(trc_valid_o[7]),
       .trc2_o(trc_o[448+:64]),
-      .trc2_sampled_o(trc_sampled_o[7])
+      .trc2_sampled_o(trc_sampled_o[7]),
+      .left_valid,
+      .left_ready,
+      .left_qpn,
+      .left_psn
   );
   tx_packetizer #(
       .DATA_W(DATA_W)
@@ -1262,7 +1420,10 @@ module rnic_top #(
       .out_level_o(txc_level),
       .underrun_i(mac_underrun),
       .underrun_qpn_i(mac_underrun_qpn),
-      .underrun_psn_i(mac_underrun_psn)
+      .underrun_psn_i(mac_underrun_psn),
+      .spoil_valid,
+      .spoil_ready,
+      .spoil_qpn
   );
   mac_tx_gen #(
       .DATA_W(DATA_W),
@@ -1507,7 +1668,18 @@ module rnic_top #(
       .cnt_msgs_flushed_o(cnt_msgs_flushed__rx_responder),
       .trc_valid_o(trc_valid_o[13]),
       .trc_o(trc_o[832+:64]),
-      .trc_sampled_o(trc_sampled_o[13])
+      .trc_sampled_o(trc_sampled_o[13]),
+      .lop_valid(lop1_valid),
+      .lop_ready(lop1_ready),
+      .lop(lop1),
+      .lop_done_valid(lop1_done_valid),
+      .lop_done_ok(lop1_done_ok),
+      .ev_valid(ev_rs_valid),
+      .ev_ready(ev_rs_ready),
+      .ev(ev_rs),
+      .cnt_rx_sends_o(cnt_rx_sends__rx_responder),
+      .cnt_rx_qkey_errors_o(cnt_rx_qkey_errors__rx_responder),
+      .cnt_rx_uc_drops_o(cnt_rx_uc_drops__rx_responder)
   );
   rx_placer #(
       .DATA_W(DATA_W)
@@ -1536,7 +1708,11 @@ module rnic_top #(
       .wrdat_last(wr0_dat_last),
       .cqe_valid(pcq_valid),
       .cqe_ready(pcq_ready),
-      .cqe(pcq)
+      .cqe(pcq),
+      .cplace_valid,
+      .cplace_ready,
+      .cplace,
+      .cplace_cqe
   );
   resp_engine #(
       .N_QP(N_QP)
@@ -1570,7 +1746,21 @@ module rnic_top #(
       .trc_sampled_o(trc_sampled_o[14]),
       .trc2_valid_o(trc_valid_o[15]),
       .trc2_o(trc_o[960+:64]),
-      .trc2_sampled_o(trc_sampled_o[15])
+      .trc2_sampled_o(trc_sampled_o[15]),
+      .mrq_valid(mrq2_valid),
+      .mrq_ready(mrq2_ready),
+      .mrq(mrq2),
+      .mrs_valid(mrs2_valid),
+      .mrs(mrs2),
+      .fail_valid(fail_re_valid),
+      .fail_ready(fail_re_ready),
+      .fail(fail_re),
+      .placed_i(placed),
+      .rdreq_valid(rd2_valid),
+      .rdreq_ready(rd2_ready),
+      .rdreq(rd2_req),
+      .cnt_tx_rd_responses_o(cnt_tx_rd_responses__resp_engine),
+      .cnt_rx_rd_dropped_o(cnt_rx_rd_dropped__resp_engine)
   );
 
   // -- Acknowledged side of the requester
@@ -1641,7 +1831,52 @@ module rnic_top #(
       .trc_sampled_o(trc_sampled_o[16]),
       .trc2_valid_o(trc_valid_o[17]),
       .trc2_o(trc_o[1088+:64]),
-      .trc2_sampled_o(trc_sampled_o[17])
+      .trc2_sampled_o(trc_sampled_o[17]),
+      .rwq_valid,
+      .rwq_ready,
+      .rwq_qpn,
+      .rwg_valid,
+      .rwg_ready,
+      .rwg_qpn,
+      .rws_valid,
+      .rws_ready,
+      .rws,
+      .tms_valid,
+      .tms,
+      .tmo_valid,
+      .tmo_ready,
+      .tmo_qpn,
+      .tmo_rnr,
+      .kick_valid,
+      .kick_qpn,
+      .kick_ready,
+      .hd_list(msg_hd_list),
+      .left_valid,
+      .left_ready,
+      .left_qpn,
+      .left_psn,
+      .spoil_valid,
+      .spoil_ready,
+      .spoil_qpn,
+      .cplace_valid,
+      .cplace_ready,
+      .cplace,
+      .cplace_cqe,
+      .mrq_valid(mrq3_valid),
+      .mrq_ready(mrq3_ready),
+      .mrq(mrq3),
+      .mrs_valid(mrs3_valid),
+      .mrs(mrs3),
+      .ev_valid(ev_cp_valid),
+      .ev_ready(ev_cp_ready),
+      .ev(ev_cp),
+      .cnt_rx_rd_responses_o(cnt_rx_rd_responses__rx_completer),
+      .cnt_rx_rd_bad_o(cnt_rx_rd_bad__rx_completer),
+      .cnt_rewinds_o(cnt_rewinds__rx_completer),
+      .cnt_ack_timeouts_o(cnt_ack_timeouts__rx_completer),
+      .cnt_rnr_waits_o(cnt_rnr_waits__rx_completer),
+      .cnt_implied_naks_o(cnt_implied_naks__rx_completer),
+      .cnt_tx_spoiled_o(cnt_tx_spoiled__rx_completer)
   );
 
   // -- Completions and events
@@ -1748,9 +1983,9 @@ module rnic_top #(
       .ev1_valid,
       .ev1_ready,
       .ev1,
-      .ev2_valid(1'b0),
-      .ev2_ready(unused_ev2),
-      .ev2('0),
+      .ev2_valid(ev_valid),
+      .ev2_ready(ev_ready),
+      .ev2(ev),
       .eqw_req_i(eq_cons_req),
       .eqw_we_i(eq_cons_we),
       .eqw_addr_i(eq_cons_addr),
@@ -1817,9 +2052,9 @@ module rnic_top #(
       .rd1_valid,
       .rd1_ready,
       .rd1_req,
-      .rd2_valid(1'b0),
-      .rd2_ready(unused_rd2_ready),
-      .rd2_req('0),
+      .rd2_valid,
+      .rd2_ready,
+      .rd2_req,
       .rdrsp_valid,
       .rdrsp,
       .rdrsp_data,
@@ -1912,7 +2147,20 @@ module rnic_top #(
       .trc_sampled_o(trc_sampled_o[19]),
       .trc2_valid_o(trc_valid_o[20]),
       .trc2_o(trc_o[1280+:64]),
-      .trc2_sampled_o(trc_sampled_o[20])
+      .trc2_sampled_o(trc_sampled_o[20]),
+      .placed_o(placed),
+      .rd3_valid,
+      .rd3_ready,
+      .rd3_req,
+      .rd4_valid,
+      .rd4_ready,
+      .rd4_req,
+      .rd5_valid,
+      .rd5_ready,
+      .rd5_req,
+      .rd6_valid,
+      .rd6_ready,
+      .rd6_req
   );
   device_memory #(
       .DATA_W(DATA_W),
@@ -1981,7 +2229,29 @@ module rnic_top #(
       .crs_valid(mr_crs_valid),
       .crs(mr_crs),
       .cnt_mr_errors_o(cnt_mr_errors__mr_table),
-      .cnt_gdr_refused_o(cnt_gdr_refused__mr_table)
+      .cnt_gdr_refused_o(cnt_gdr_refused__mr_table),
+      .lop0_valid,
+      .lop0_ready,
+      .lop0,
+      .lop0_done_valid,
+      .lop0_done_ok,
+      .lop1_valid,
+      .lop1_ready,
+      .lop1,
+      .lop1_done_valid,
+      .lop1_done_ok,
+      .mrq2_valid,
+      .mrq2_ready,
+      .mrq2,
+      .mrs2_valid,
+      .mrs2,
+      .mrq3_valid,
+      .mrq3_ready,
+      .mrq3,
+      .mrs3_valid,
+      .mrs3,
+      .cnt_mtt_hits_o(cnt_mtt_hits__mr_table),
+      .cnt_mtt_misses_o(cnt_mtt_misses__mr_table)
   );
 
   // -- Contexts and tables
@@ -2066,7 +2336,22 @@ module rnic_top #(
       .q_conn,
       .q_snd,
       .q_ack,
-      .q_rcv
+      .q_rcv,
+      .sqa_lk_valid(ctx_sqa_lk_valid),
+      .sqa_lk_ready(ctx_sqa_lk_ready),
+      .sqa_lk_qpn(ctx_sqa_lk_qpn),
+      .sqa_ctx_valid(ctx_sqa_ctx_valid),
+      .sqa_ctx(ctx_sqa_ctx),
+      .rq_lk_valid(ctx_rq_lk_valid),
+      .rq_lk_ready(ctx_rq_lk_ready),
+      .rq_lk_qpn(ctx_rq_lk_qpn),
+      .rq_ctx_valid(ctx_rq_ctx_valid),
+      .rq_ctx(ctx_rq_ctx),
+      .rl_lk_valid(ctx_rl_lk_valid),
+      .rl_lk_ready(ctx_rl_lk_ready),
+      .rl_lk_qpn(ctx_rl_lk_qpn),
+      .rl_ctx_valid(ctx_rl_ctx_valid),
+      .rl_ctx(ctx_rl_ctx)
   );
   path_table #(
       .N_PATH(N_PATH)
@@ -2248,6 +2533,7 @@ module rnic_top #(
       .ack_coalesce_count_o(cfg_ack_coalesce_count),
       .ack_coalesce_cycles_o(cfg_ack_coalesce_cycles),
       .rx_buf_drop_reserve_o(cfg_rx_buf_drop_reserve),
+      .timer_cfg_tick_shift_o(cfg_timer_cfg_tick_shift),
       .mac_cfg_promisc_raw_o(cfg_mac_cfg_promisc_raw),
       .mac_cfg_ack_req_every_o(cfg_mac_cfg_ack_req_every),
       .port_mac_addr_o(cfg_port_mac_addr),
@@ -2400,20 +2686,41 @@ module rnic_top #(
   logic unused_fail_last;
   logic [2:0] unused_fail_src;
   stream_arb_rr #(
-      .N(5),
+      .N(6),
       .W(FAIL_W)
   ) u_fail_arb (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
-      .in_valid({fault_valid, fail_cg_valid, fail_cp_valid, fail_rs_valid, fail_sq_valid}),
-      .in_ready({fault_ready, fail_cg_ready, fail_cp_ready, fail_rs_ready, fail_sq_ready}),
-      .in_data({fail_dma, fail_cg, fail_cp, fail_rs, fail_sq}),
+      .in_valid({fault_valid, fail_re_valid, fail_cg_valid, fail_cp_valid, fail_rs_valid,
+          fail_sq_valid}),
+      .in_ready({fault_ready, fail_re_ready, fail_cg_ready, fail_cp_ready, fail_rs_ready,
+          fail_sq_ready}),
+      .in_data({fail_dma, fail_re, fail_cg, fail_cp, fail_rs, fail_sq}),
       .in_last('1),
       .out_valid(fail_valid),
       .out_ready(fail_ready),
       .out_data(fail),
       .out_last(unused_fail_last),
       .out_src(unused_fail_src)
+  );
+
+  // Events that a queue pair raises by itself.
+  localparam int unsigned EV_W = $bits(ev);
+  stream_arb_rr #(
+      .N(2),
+      .W(EV_W)
+  ) u_ev_arb (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .in_valid({ev_rs_valid, ev_cp_valid}),
+      .in_ready({ev_rs_ready, ev_cp_ready}),
+      .in_data({ev_rs, ev_cp}),
+      .in_last('1),
+      .out_valid(ev_valid),
+      .out_ready(ev_ready),
+      .out_data(ev),
+      .out_last(unused_ev_last),
+      .out_src(unused_ev_src)
   );
 
   // Doorbells of the pages and of BlueFlame pushes that fell back to the ring.
@@ -2626,6 +2933,22 @@ module rnic_top #(
     cnt_inc[rnic_regs_pkg::CNT_CMD_DONE] = cnt_cmd_done__cmd_unit;
     cnt_inc[rnic_regs_pkg::CNT_CMD_ERRORS] = cnt_cmd_errors__cmd_unit;
     cnt_inc[rnic_regs_pkg::CNT_BAD_REGISTER_ACCESS] = cnt_bad_register_access__csr;
+    cnt_inc[rnic_regs_pkg::CNT_TX_RESENT] = cnt_tx_resent__sq_engine;
+    cnt_inc[rnic_regs_pkg::CNT_TX_RD_REQUESTS] = cnt_tx_rd_requests__sq_engine;
+    cnt_inc[rnic_regs_pkg::CNT_RX_RD_RESPONSES] = cnt_rx_rd_responses__rx_completer;
+    cnt_inc[rnic_regs_pkg::CNT_RX_RD_BAD] = cnt_rx_rd_bad__rx_completer;
+    cnt_inc[rnic_regs_pkg::CNT_REWINDS] = cnt_rewinds__rx_completer;
+    cnt_inc[rnic_regs_pkg::CNT_ACK_TIMEOUTS] = cnt_ack_timeouts__rx_completer;
+    cnt_inc[rnic_regs_pkg::CNT_RNR_WAITS] = cnt_rnr_waits__rx_completer;
+    cnt_inc[rnic_regs_pkg::CNT_IMPLIED_NAKS] = cnt_implied_naks__rx_completer;
+    cnt_inc[rnic_regs_pkg::CNT_TX_SPOILED] = cnt_tx_spoiled__rx_completer;
+    cnt_inc[rnic_regs_pkg::CNT_RX_SENDS] = cnt_rx_sends__rx_responder;
+    cnt_inc[rnic_regs_pkg::CNT_RX_QKEY_ERRORS] = cnt_rx_qkey_errors__rx_responder;
+    cnt_inc[rnic_regs_pkg::CNT_RX_UC_DROPS] = cnt_rx_uc_drops__rx_responder;
+    cnt_inc[rnic_regs_pkg::CNT_TX_RD_RESPONSES] = cnt_tx_rd_responses__resp_engine;
+    cnt_inc[rnic_regs_pkg::CNT_RX_RD_DROPPED] = cnt_rx_rd_dropped__resp_engine;
+    cnt_inc[rnic_regs_pkg::CNT_MTT_HITS] = cnt_mtt_hits__mr_table;
+    cnt_inc[rnic_regs_pkg::CNT_MTT_MISSES] = cnt_mtt_misses__mr_table;
     cnt_inc[rnic_regs_pkg::CNT_CORE_CYCLES] = 1'b1;
   end
   assign cnt_amount = {trace_lost_amount, cnt_dma_write_bytes_amount__dma_master,
@@ -2661,11 +2984,32 @@ module rnic_top #(
       .win_rdata_o(borders_rdata)
   );
 
+  // Ends of streams whose block is not built yet.
+  assign tmo_valid = 1'b0;
+  assign tmo_qpn = '0;
+  assign tmo_rnr = 1'b0;
+  assign ctx_rq_lk_valid = 1'b0;
+  assign ctx_rq_lk_qpn = '0;
+  assign ctx_rl_lk_valid = 1'b0;
+  assign ctx_rl_lk_qpn = '0;
+  assign rd3_valid = 1'b0;
+  assign rd3_req = '0;
+  assign rd4_valid = 1'b0;
+  assign rd4_req = '0;
+  assign rd5_valid = 1'b0;
+  assign rd5_req = '0;
+  assign rd6_valid = 1'b0;
+  assign rd6_req = '0;
+  logic unused_rc;
+  assign unused_rc = ^{arm_valid, arm, tms_valid, tms, tmo_ready, cfg_timer_cfg_tick_shift,
+      ctx_rq_lk_ready, ctx_rq_ctx_valid, ctx_rq_ctx, ctx_rl_lk_ready, ctx_rl_ctx_valid, ctx_rl_ctx,
+      rd3_ready, rd4_ready, rd5_ready, rd6_ready, unused_ev_last, unused_ev_src};
+
   // Hints and levels that later blocks use, and settings that wait for theirs.
   logic unused;
   assign unused = ^{early_valid, early_qpn, rx_level_rows, underrun_qpn, underrun_psn,
-      unused_rd2_ready, unused_wr3,
-                    unused_ev2, unused_kick, unused_fail_last, unused_fail_src, unused_db_last,
+      unused_wr3,
+                    unused_fail_last, unused_fail_src, unused_db_last,
                         unused_db_src,
                     unused_terr_last, unused_terr_src, cfg_qp_ctx_base_addr, cfg_mrc_path_mask_mask,
                     cfg_cc_global_ctrl_mode, cfg_cc_global_ctrl_enable,

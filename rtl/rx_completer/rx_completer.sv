@@ -86,7 +86,52 @@ module rx_completer (
     output logic                trc_sampled_o,
     output logic                trc2_valid_o,
     output logic [63:0]         trc2_o,
-    output logic                trc2_sampled_o
+    output logic                trc2_sampled_o,
+    output logic rwq_valid,
+    input  logic rwq_ready,
+    output logic [23:0] rwq_qpn,
+    input  logic rwg_valid,
+    output logic rwg_ready,
+    input  logic [23:0] rwg_qpn,
+    output logic rws_valid,
+    input  logic rws_ready,
+    output rnic_pkg::rewind_t rws,
+    output logic tms_valid,
+    output rnic_pkg::timer_set_t tms,
+    input  logic tmo_valid,
+    output logic tmo_ready,
+    input  logic [23:0] tmo_qpn,
+    input  logic tmo_rnr,
+    output logic kick_valid,
+    output logic [23:0] kick_qpn,
+    input  logic kick_ready,
+    input  logic [767:0] hd_list,
+    input  logic left_valid,
+    output logic left_ready,
+    input  logic [23:0] left_qpn,
+    input  logic [23:0] left_psn,
+    input  logic spoil_valid,
+    output logic spoil_ready,
+    input  logic [23:0] spoil_qpn,
+    output logic cplace_valid,
+    input  logic cplace_ready,
+    output rnic_pkg::rx_place_t cplace,
+    output rnic_pkg::cqe_req_t cplace_cqe,
+    output logic mrq_valid,
+    input  logic mrq_ready,
+    output rnic_pkg::mr_req_t mrq,
+    input  logic mrs_valid,
+    input  rnic_pkg::mr_rsp_t mrs,
+    output logic ev_valid,
+    input  logic ev_ready,
+    output rnic_pkg::event_t ev,
+    output logic cnt_rx_rd_responses_o,
+    output logic cnt_rx_rd_bad_o,
+    output logic cnt_rewinds_o,
+    output logic cnt_ack_timeouts_o,
+    output logic cnt_rnr_waits_o,
+    output logic cnt_implied_naks_o,
+    output logic cnt_tx_spoiled_o
 );
   typedef enum logic [2:0] {LOOK, CONTEXT, PATH, EVAL, HEAD, FAIL} state_e;
   typedef enum logic [1:0] {PACKET, TERR, NUDGE, ORDER} work_e;
@@ -385,4 +430,36 @@ module rx_completer (
   `RNIC_STREAM_HOLD(cqe_valid, cqe_ready, cqe)
   `RNIC_STREAM_HOLD(fail_valid, fail_ready, fail)
   `RNIC_ASSERT(no_pop_of_nothing, !(pop_valid && h_empty))
+
+  // Ports of the complete RC transport that this block does not use yet.
+  assign rwq_valid = '0;
+  assign rwq_qpn = '0;
+  assign rwg_ready = '0;
+  assign rws_valid = '0;
+  assign rws = '0;
+  assign tms_valid = '0;
+  assign tms = '0;
+  assign tmo_ready = '0;
+  assign kick_valid = '0;
+  assign kick_qpn = '0;
+  assign left_ready = '0;
+  assign spoil_ready = '0;
+  assign cplace_valid = '0;
+  assign cplace = '0;
+  assign cplace_cqe = '0;
+  assign mrq_valid = '0;
+  assign mrq = '0;
+  assign ev_valid = '0;
+  assign ev = '0;
+  assign cnt_rx_rd_responses_o = '0;
+  assign cnt_rx_rd_bad_o = '0;
+  assign cnt_rewinds_o = '0;
+  assign cnt_ack_timeouts_o = '0;
+  assign cnt_rnr_waits_o = '0;
+  assign cnt_implied_naks_o = '0;
+  assign cnt_tx_spoiled_o = '0;
+  logic unused_rc;
+  assign unused_rc = ^{rwq_ready, rwg_valid, rwg_qpn, rws_ready, tmo_valid, tmo_qpn, tmo_rnr,
+      kick_ready, hd_list, left_valid, left_qpn, left_psn, spoil_valid, spoil_qpn,
+      cplace_ready, mrq_ready, mrs_valid, mrs, ev_ready};
 endmodule

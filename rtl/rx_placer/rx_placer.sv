@@ -40,7 +40,11 @@ module rx_placer #(
     // to cqe_gen
     output logic                  cqe_valid,
     input  logic                  cqe_ready,
-    output rnic_pkg::cqe_req_t    cqe
+    output rnic_pkg::cqe_req_t    cqe,
+    input  logic cplace_valid,
+    output logic cplace_ready,
+    input  rnic_pkg::rx_place_t cplace,
+    input  rnic_pkg::cqe_req_t cplace_cqe
 );
   typedef enum logic [1:0] {IDLE, WRITE, DROP} state_e;
   state_e state_q, state_d;
@@ -64,7 +68,8 @@ module rx_placer #(
   assign may_go = !has_cqe || !cqe_full_q || (cqe_valid && cqe_ready);
 
   assign wrreq_valid = state_q == IDLE && have && is_write && may_go;
-  assign wrreq = {place.addr, place.len, 1'b1, 1'b0, place.qpn, 1'b0, place.psn, place.sampled};
+  assign wrreq = {place.addr, place.len, 1'b1, 1'b0, place.qpn, 1'b0, place.psn, place.sampled,
+                  place.ticket};
   assign take = state_q == IDLE && have && (is_write ? wrreq_valid && wrreq_ready : may_go);
   assign ord_ready = take && !alone;
   assign place_ready = take && (alone || !dropped);
@@ -98,10 +103,15 @@ module rx_placer #(
   end
 
   logic unused;
-  assign unused = ^{place.target, place.gpu};
+  assign unused = ^{place.target, place.gpu, place.more, place.inl, place.inl_data};
 
   `RNIC_STREAM_HOLD(wrreq_valid, wrreq_ready, wrreq)
   `RNIC_STREAM_HOLD(wrdat_valid, wrdat_ready, {wrdat_data, wrdat_cnt, wrdat_last})
   `RNIC_STREAM_HOLD(cqe_valid, cqe_ready, cqe)
   `RNIC_ASSERT(lengths_agree, !(take && is_write) || place.len == ord.len)
+
+  // Ports of the complete RC transport that this block does not use yet.
+  assign cplace_ready = '0;
+  logic unused_rc;
+  assign unused_rc = ^{cplace_valid, cplace, cplace_cqe};
 endmodule

@@ -80,7 +80,18 @@ module rx_responder #(
     output logic                  cnt_msgs_flushed_o,
     output logic                  trc_valid_o,
     output logic [63:0]           trc_o,
-    output logic                  trc_sampled_o
+    output logic                  trc_sampled_o,
+    output logic lop_valid,
+    input  logic lop_ready,
+    output rnic_pkg::mr_lop_t lop,
+    input  logic lop_done_valid,
+    input  logic lop_done_ok,
+    output logic ev_valid,
+    input  logic ev_ready,
+    output rnic_pkg::event_t ev,
+    output logic cnt_rx_sends_o,
+    output logic cnt_rx_qkey_errors_o,
+    output logic cnt_rx_uc_drops_o
 );
   localparam int unsigned AW = (N_QP > 1) ? $clog2(N_QP) : 1;
 
@@ -501,10 +512,21 @@ module rx_responder #(
   assign trc_sampled_o = 1'b1;
 
   logic unused;
-  assign unused = ^{c_q, path, m_q, q_rq_qpn_i, work_q, out_level};
+  assign unused = ^{c_q, mr.flat, mr.room, path, m_q, q_rq_qpn_i, work_q, out_level};
 
   `RNIC_STREAM_HOLD(place_valid, place_ready, {place, place_cqe})
   `RNIC_STREAM_HOLD(ackq_valid, ackq_ready, ackq)
   `RNIC_STREAM_HOLD(fail_valid, fail_ready, fail)
   `RNIC_ASSERT(ack_is_of_a_decision, !(ackq_valid && state_q != WAIT))
+
+  // Ports of the complete RC transport that this block does not use yet.
+  assign lop_valid = '0;
+  assign lop = '0;
+  assign ev_valid = '0;
+  assign ev = '0;
+  assign cnt_rx_sends_o = '0;
+  assign cnt_rx_qkey_errors_o = '0;
+  assign cnt_rx_uc_drops_o = '0;
+  logic unused_rc;
+  assign unused_rc = ^{lop_ready, lop_done_valid, lop_done_ok, ev_ready};
 endmodule

@@ -110,7 +110,29 @@ module sq_engine #(
     output logic                    trc_sampled_o,
     output logic                    trc2_valid_o,
     output logic [63:0]             trc2_o,
-    output logic                    trc2_sampled_o
+    output logic                    trc2_sampled_o,
+    input  logic rws_valid,
+    output logic rws_ready,
+    input  rnic_pkg::rewind_t rws,
+    output logic rwd_valid,
+    input  logic rwd_ready,
+    output logic [23:0] rwd_qpn,
+    output logic [15:0] rwd_index,
+    output logic arm_valid,
+    output rnic_pkg::timer_set_t arm,
+    output logic sqa_lk_valid,
+    input  logic sqa_lk_ready,
+    output logic [23:0] sqa_lk_qpn,
+    input  logic sqa_ctx_valid,
+    input  rnic_pkg::qp_ack_t sqa_ctx,
+    output logic [767:0] msg_push_list,
+    output logic lop_valid,
+    input  logic lop_ready,
+    output rnic_pkg::mr_lop_t lop,
+    input  logic lop_done_valid,
+    input  logic lop_done_ok,
+    output logic cnt_tx_resent_o,
+    output logic cnt_tx_rd_requests_o
 );
   localparam int unsigned PKT_W = $bits(txp);
   localparam int unsigned RDREQ_W = $bits(rdreq);
@@ -672,4 +694,22 @@ module sq_engine #(
 
   `RNIC_ASSERT(first_piece_is_something, !read_go || piece != 13'd0)
   `RNIC_ASSERT(segments_cover_message, !skip || w_q.seg < 3'd5)
+
+  // Ports of the complete RC transport that this block does not use yet.
+  assign rws_ready = '0;
+  assign rwd_valid = '0;
+  assign rwd_qpn = '0;
+  assign rwd_index = '0;
+  assign arm_valid = '0;
+  assign arm = '0;
+  assign sqa_lk_valid = '0;
+  assign sqa_lk_qpn = '0;
+  assign msg_push_list = '0;
+  assign lop_valid = '0;
+  assign lop = '0;
+  assign cnt_tx_resent_o = '0;
+  assign cnt_tx_rd_requests_o = '0;
+  logic unused_rc;
+  assign unused_rc = ^{rws_valid, rws, rwd_ready, sqa_lk_ready, sqa_ctx_valid, sqa_ctx,
+      lop_ready, lop_done_valid, lop_done_ok};
 endmodule

@@ -96,7 +96,17 @@ module sq_scheduler #(
     output logic                  cnt_bf_fallbacks_o,
     output logic                  trc_valid_o,
     output logic [63:0]           trc_o,
-    output logic                  trc_sampled_o
+    output logic                  trc_sampled_o,
+    input  logic rwq_valid,
+    output logic rwq_ready,
+    input  logic [23:0] rwq_qpn,
+    output logic rwg_valid,
+    input  logic rwg_ready,
+    output logic [23:0] rwg_qpn,
+    input  logic rwd_valid,
+    output logic rwd_ready,
+    input  logic [23:0] rwd_qpn,
+    input  logic [15:0] rwd_index
 );
   localparam int unsigned QW = (N_QP > 1) ? $clog2(N_QP) : 1;
   localparam int unsigned NQ = (N_QP > 1) ? N_QP : 2;
@@ -579,4 +589,12 @@ module sq_scheduler #(
   `RNIC_ASSERT(popped_was_there, !(s1_real && s1_event_q == EV_TURNED && td_popped_q > st.occ))
   `RNIC_ASSERT(done_was_asked, !(s1_real && s1_event_q == EV_FETCHED && st.job == '0))
   `RNIC_ASSERT(turn_was_given, !(s1_real && s1_event_q == EV_TURNED && !st.active))
+
+  // Ports of the complete RC transport that this block does not use yet.
+  assign rwq_ready = '0;
+  assign rwg_valid = '0;
+  assign rwg_qpn = '0;
+  assign rwd_ready = '0;
+  logic unused_rc;
+  assign unused_rc = ^{rwq_valid, rwq_qpn, rwg_ready, rwd_valid, rwd_qpn, rwd_index};
 endmodule

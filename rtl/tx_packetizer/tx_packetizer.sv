@@ -507,7 +507,7 @@ module tx_packetizer #(
   assign trc_sampled_o = out_eth.sampled;
 
   logic unused;
-  assign unused = ^{p.response, p.wqe_index, unused_zeros, unused_level};
+  assign unused = ^{p.response, p.notify, p.resend, p.wqe_index, unused_zeros, unused_level};
 
   // ---------------------------------------------------------------------------------------- checks
   `RNIC_STREAM_HOLD_N(path_lk, path_lk_valid, path_lk_ready, path_lk_index)

@@ -29,7 +29,13 @@ const BitLayout kRequest({{"key", 32},
                           {"rwrite", 1},
                           {"rread", 1},
                           {"atomic", 1}});
-const BitLayout kAnswer({{"ok", 1}, {"refused", 1}, {"iova", 64}, {"target", 2}, {"gpu", 2}});
+const BitLayout kAnswer({{"ok", 1},
+                         {"refused", 1},
+                         {"iova", 64},
+                         {"target", 2},
+                         {"gpu", 2},
+                         {"flat", 1},
+                         {"room", 13}});
 const BitLayout kEntry({{"valid", 1},
                         {"tag", 8},
                         {"lwrite", 1},

@@ -15,12 +15,13 @@ using roce::load_be32;
 using roce::load_be64;
 
 const test::BitLayout kMeta({
-    {"opcode", 8},       {"se", 1},    {"mig_req", 1},   {"pad", 2},     {"pkey", 16},
-    {"fecn", 1},         {"becn", 1},  {"dest_qpn", 24}, {"ack_req", 1}, {"psn", 24},
-    {"va", 64},          {"rkey", 32}, {"dmalen", 32},   {"imm", 32},    {"syndrome", 8},
-    {"msn", 24},         {"op0", 64},  {"op1", 64},      {"qkey", 32},   {"src_qpn", 24},
-    {"payload_len", 13}, {"ipv6", 1},  {"ecn", 2},       {"dscp", 6},    {"ttl", 8},
-    {"sport", 16},       {"sip", 128}, {"dip", 128},     {"hdr_len", 7},
+    {"opcode", 8},       {"se", 1},       {"mig_req", 1},     {"pad", 2},     {"pkey", 16},
+    {"fecn", 1},         {"becn", 1},     {"dest_qpn", 24},   {"ack_req", 1}, {"psn", 24},
+    {"va", 64},          {"rkey", 32},    {"dmalen", 32},     {"imm", 32},    {"syndrome", 8},
+    {"msn", 24},         {"op0", 64},     {"op1", 64},        {"qkey", 32},   {"src_qpn", 24},
+    {"payload_len", 13}, {"ipv6", 1},     {"ecn", 2},         {"dscp", 6},    {"ttl", 8},
+    {"sport", 16},       {"sip", 128},    {"dip", 128},       {"hdr_len", 7}, {"ip_id", 16},
+    {"ip_frag", 16},     {"ip_csum", 16}, {"flow_label", 20},
 });
 
 namespace {

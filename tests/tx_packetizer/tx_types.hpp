@@ -19,7 +19,7 @@ inline const BitLayout kTxPkt(
      {"opcode", 8},    {"se", 1},         {"ack_req", 1},      {"becn", 1},     {"pkey", 16},
      {"dest_qpn", 24}, {"psn", 24},       {"payload_len", 13}, {"va", 64},      {"rkey", 32},
      {"dmalen", 32},   {"imm", 32},       {"syndrome", 8},     {"msn", 24},     {"op0", 64},
-     {"op1", 64},      {"qkey", 32}});
+     {"op1", 64},      {"qkey", 32},      {"notify", 1},       {"resend", 1}});
 
 inline const BitLayout kPath({{"valid", 1},
                               {"ipv6", 1},
@@ -45,7 +45,8 @@ inline const BitLayout kTxEth({{"raw", 1},
                                {"smac", 48},
                                {"qpn", 24},
                                {"psn", 24},
-                               {"sampled", 1}});
+                               {"sampled", 1},
+                               {"response", 1}});
 
 // First byte in the most significant bits.
 inline Bits big_endian(std::span<const uint8_t> bytes, size_t width) {

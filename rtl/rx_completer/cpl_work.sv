@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rx_completer does next: one of its sources, as kind of work and QPN. Combinational but for
+// the turn. Errors, the scheduler's answer and orders go first, then timers and spoiled frames
+// (rare); messages without packets, packets that left and responses take turns, so that none of
+// them starves.
+module cpl_work (
+    input  logic        clk_i,
+    input  logic        rst_i,
+    input  logic        terr_valid_i,
+    input  logic [23:0] terr_qpn_i,
+    input  logic        rwg_valid_i,
+    input  logic [23:0] rwg_qpn_i,
+    input  logic        qpi_valid_i,
+    input  logic [23:0] qpi_qpn_i,
+    input  logic        tmo_valid_i,
+    input  logic [23:0] tmo_qpn_i,
+    input  logic        spoil_valid_i,
+    input  logic [23:0] spoil_qpn_i,
+    input  logic        nudge_valid_i,
+    input  logic [23:0] nudge_qpn_i,
+    input  logic        left_valid_i,
+    input  logic [23:0] left_qpn_i,
+    input  logic        resp_valid_i,
+    input  logic [23:0] resp_qpn_i,
+    output logic        any_o,
+    output logic [2:0]  kind_o,
+    output logic [23:0] qpn_o,
+    input  logic        take_i
+);
+  // Kinds of work; rx_completer uses the same numbers.
+  localparam logic [2:0] W_PACKET = 3'd0;
+  localparam logic [2:0] W_LEFT = 3'd1;
+  localparam logic [2:0] W_NUDGE = 3'd2;
+  localparam logic [2:0] W_TERR = 3'd3;
+  localparam logic [2:0] W_ORDER = 3'd4;
+  localparam logic [2:0] W_TIMER = 3'd5;
+  localparam logic [2:0] W_STOPPED = 3'd6;
+  localparam logic [2:0] W_SPOIL = 3'd7;
+
+  logic [1:0] last_q;  // who of the three had the last turn
+  logic [2:0] turn;
+  always_comb begin
+    turn = W_PACKET;
+    unique case (last_q)
+      2'd0: turn = nudge_valid_i ? W_NUDGE : left_valid_i ? W_LEFT : W_PACKET;
+      2'd2: turn = left_valid_i ? W_LEFT : resp_valid_i ? W_PACKET : W_NUDGE;
+      default: turn = resp_valid_i ? W_PACKET : nudge_valid_i ? W_NUDGE : W_LEFT;
+    endcase
+    kind_o = turn;
+    unique case (turn)
+      W_NUDGE: qpn_o = nudge_qpn_i;
+      W_LEFT: qpn_o = left_qpn_i;
+      default: qpn_o = resp_qpn_i;
+    endcase
+    any_o = 1'b1;
+    if (terr_valid_i) begin
+      kind_o = W_TERR;
+      qpn_o = terr_qpn_i;
+    end else if (rwg_valid_i) begin
+      kind_o = W_STOPPED;
+      qpn_o = rwg_qpn_i;
+    end else if (qpi_valid_i) begin
+      kind_o = W_ORDER;
+      qpn_o = qpi_qpn_i;
+    end else if (tmo_valid_i) begin
+      kind_o = W_TIMER;
+      qpn_o = tmo_qpn_i;
+    end else if (spoil_valid_i) begin
+      kind_o = W_SPOIL;
+      qpn_o = spoil_qpn_i;
+    end else begin
+      any_o = resp_valid_i || nudge_valid_i || left_valid_i;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (take_i && (kind_o == W_PACKET || kind_o == W_LEFT || kind_o == W_NUDGE))
+      last_q <= kind_o[1:0];
+    if (rst_i) last_q <= 2'd0;
+  end
+endmodule
