@@ -280,13 +280,22 @@ void Direction::apply_faults(Frame* f) {
     pool_.push_back(f);
     return;
   }
-  if (e.bad_fcs) {
-    f->flags.err = true;
+  const bool cut = e.length < f->length;
+  if (cut) {
+    ++faults_.truncated;
+    f->length = e.length == 0 ? 1 : e.length;
+    if (f->length + fcs_on_wire() < kMinFrameBytes + kFcsBytes) {
+      f->flags.runt = true;
+      f->flags.err = true;
+    }
+  } else if (e.bad_fcs || e.edited) {
     ++faults_.corrupted;
   }
+  if (e.bad_fcs) f->flags.err = true;
   if (e.copies > 1) faults_.duplicated += e.copies - 1;
   if (e.extra_delay_ps != 0) ++faults_.delayed;
-  f->flags.fault = e.bad_fcs || e.copies > 1 || e.extra_delay_ps != 0 || e.behind_next;
+  f->flags.fault =
+      e.bad_fcs || e.edited || cut || e.copies > 1 || e.extra_delay_ps != 0 || e.behind_next;
   Pending p{f, f->tx_last_ps + e.extra_delay_ps, e.copies};
   if (e.behind_next) {
     ++faults_.held;

@@ -108,10 +108,11 @@ class FrameObserver {
   virtual void on_rx(const FrameInfo& frame) { (void)frame; }
 };
 
-// What a fault hook may do to one frame. Bytes may be edited in place (the length stays).
+// What a fault hook may do to one frame. Bytes may be edited in place.
 struct FrameEdit {
   std::span<uint8_t> bytes{};
-  TimePs time_ps = 0;  // end of the frame at the sender
+  uint32_t length = ~0u;  // below the size of `bytes`: the frame is cut there
+  TimePs time_ps = 0;     // end of the frame at the sender
   uint64_t number = 0;
   int direction = 0;
   // Verdict
@@ -120,6 +121,7 @@ struct FrameEdit {
   TimePs extra_delay_ps = 0;  // frames behind it may overtake
   bool behind_next = false;   // after the next frame of this direction, or hold_limit_ps later
   bool bad_fcs = false;       // a bit error on the cable: the receiving MAC flags it
+  bool edited = false;        // bytes were changed (only for the count)
 };
 
 // A direction with a hook stores each frame whole before it forwards it, as a switch would: the
@@ -142,7 +144,7 @@ struct RxStats {
   uint64_t lag_drops = 0;  // the stream was too slow for the wire
 };
 struct FaultStats {
-  uint64_t dropped = 0, duplicated = 0, delayed = 0, held = 0, corrupted = 0;
+  uint64_t dropped = 0, duplicated = 0, delayed = 0, held = 0, corrupted = 0, truncated = 0;
 };
 
 // An instant on the wire: whole picoseconds and an exact remainder.

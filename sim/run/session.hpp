@@ -95,6 +95,7 @@ class Session {
   std::vector<NodeKit> kits_;
   std::vector<std::pair<Qp*, Qp*>> pairs_;
   std::unique_ptr<pcap::PcapWriter> pcap_;
+  std::unique_ptr<wire::CableFaults> faults_;
   std::unique_ptr<wire::Tap> tap_;
   Figures figures_;
   std::vector<std::string> problems_;

@@ -220,6 +220,7 @@ Settings read(Document& doc) {
     r.child("wire", [&](Reader& w) {
       w.opt("rate", s.wire.rate_bps, bit_rate(1'000'000'000));
       w.opt("delay", s.wire.delay_ps, duration(1600));
+      wire::read_faults(w, s.faults);
     });
     s.pcie = pcie::Config::reference_delays();
     r.child("pcie", [&](Reader& p) { read_pcie(p, s.pcie); });

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/pcie/config.hpp"
+#include "harness/wire/fault_settings.hpp"
 #include "harness/wire/wire.hpp"
 #include "sim/host/host.hpp"
 
@@ -80,6 +81,7 @@ struct Settings {
   uint32_t data_w = 512;
   uint32_t mtu = 4096;
   wire::LinkConfig wire;
+  wire::FaultSettings faults;
   pcie::Config pcie;
   bool has_gpu = false;
   pcie::GpuConfig gpu;
