@@ -71,12 +71,19 @@ package rnic_pkg;
     logic        rewinding;      // sq_scheduler was asked to stop the QP, the replay is not set yet
     logic        stopped;        // it has stopped; the RNR wait is not over
     logic        rnr_wait;
-    logic [2:0]  retry_left;
-    logic [2:0]  rnr_left;
+    logic [2:0]  retry_used;     // since the last progress
+    logic [2:0]  rnr_used;
     logic [2:0]  rd_seg;         // where the next byte of the READ in progress goes
     logic [31:0] rd_off;
     logic        off_host;       // some of its payload went to GPU or device memory
     logic        drained;        // SQ_DRAINED was said since the QP entered SQD
+    logic        restart;        // an implied NAK was acted on, no progress since
+    logic        resumed;        // the READ in progress was asked for again in its middle
+    logic        long_way;       // completions go through rx_placer, behind READ data
+    logic        blamed;         // a WQE got the status that failed the QP
+    logic        dying;          // payload of err_index cannot be read: fails when its turn comes
+    logic [15:0] err_index;
+    logic [7:0]  err_status;
   } qp_ack_t;
 
   // Where a send queue goes on after a rewind: rx_completer -> sq_engine.
@@ -111,7 +118,17 @@ package rnic_pkg;
     logic        off_host;           // some of its payload went to GPU or device memory
     logic [15:0] rq_cons;        // RQ blocks consumed
     logic        failed;         // a fatal NAK was sent: silence until CLEAR or RTR
+    logic        comm_est;       // a packet was accepted since RTR: COMM_EST was said
   } qp_recv_t;
+
+  // A receive WQE: rq_store -> rx_responder. A segment is {va, len, lkey}, an unused one 0.
+  typedef struct packed {
+    logic         bad;           // malformed, or its read failed: status says which
+    logic [7:0]   status;        // cqe_status
+    logic [127:0] seg0;
+    logic [127:0] seg1;
+    logic [127:0] seg2;
+  } rq_entry_t;
 
   // Orders from cmd_unit to the owner of a context half; the owner applies it to its own memory.
   localparam logic [2:0] QPI_CLEAR = 3'd0;  // to RESET: forget everything
@@ -313,6 +330,7 @@ package rnic_pkg;
     logic [7:0]  syndrome;
     logic        fence;          // wait until GPU and device_memory data are visible
     logic        sampled;
+    logic        grh;            // UD: 40 bytes of IP header stand before the payload
   } cqe_req_t;
 
   // ACK or NAK to send, READ or ATOMIC to answer: rx_responder -> resp_engine, in packet order.
