@@ -75,20 +75,6 @@ std::map<std::uint64_t, std::uint32_t> parse_dump(const std::string& dump) {
 
 }  // namespace
 
-const Block* find_block(const Map& map, const std::string& name) {
-  for (const auto& b : map.blocks) {
-    if (b.name == name) return &b;
-  }
-  return nullptr;
-}
-
-const Descriptor* find_descriptor(const Map& map, const std::string& name) {
-  for (const auto& d : map.descriptors) {
-    if (d.name == name) return &d;
-  }
-  return nullptr;
-}
-
 std::string decode_registers(const Map& map, const Block& block, const std::string& dump) {
   struct Place {
     const Register* reg;

@@ -24,9 +24,6 @@ class DecodeError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-const Block* find_block(const Map& map, const std::string& name);
-const Descriptor* find_descriptor(const Map& map, const std::string& name);
-
 // Lines "offset: value" (also "offset value"), numbers as in C, '#' begins a comment. The two words
 // of a 64-bit register may come in any order; one alone is shown as it is.
 std::string decode_registers(const Map& map, const Block& block, const std::string& dump);

@@ -10,15 +10,21 @@ namespace rnic::regs {
 
 void Diagnostics::error(SourcePos pos, std::string rule, std::string text) {
   list_.push_back({Severity::kError, pos, std::move(rule), std::move(text)});
+  ++n_errors_;
 }
 
 void Diagnostics::warning(SourcePos pos, std::string rule, std::string text) {
   list_.push_back({Severity::kWarning, pos, std::move(rule), std::move(text)});
 }
 
-bool Diagnostics::has_errors() const {
-  return std::any_of(list_.begin(), list_.end(),
-                     [](const Diagnostic& d) { return d.severity == Severity::kError; });
+int Diagnostics::add_file(std::string path) {
+  files_.push_back(std::move(path));
+  return static_cast<int>(files_.size() - 1);
+}
+
+std::string Diagnostics::line_of(SourcePos there, SourcePos here) const {
+  return there.file == here.file ? fmt::format("line {}", there.line)
+                                 : fmt::format("line {} of {}", there.line, file(there.file));
 }
 
 std::string Diagnostics::text() const {
@@ -26,14 +32,16 @@ std::string Diagnostics::text() const {
   sorted.reserve(list_.size());
   for (const auto& d : list_) sorted.push_back(&d);
   std::stable_sort(sorted.begin(), sorted.end(), [](const Diagnostic* a, const Diagnostic* b) {
-    return std::tie(a->pos.line, a->pos.col) < std::tie(b->pos.line, b->pos.col);
+    return std::tie(a->pos.file, a->pos.line, a->pos.col) <
+           std::tie(b->pos.file, b->pos.line, b->pos.col);
   });
   std::string out;
   for (const auto* d : sorted) {
     const char* kind = d->severity == Severity::kError ? "error" : "warning";
-    out += d->pos.line == 0 ? fmt::format("{}: {}: {} [{}]\n", file_, kind, d->text, d->rule)
-                            : fmt::format("{}:{}:{}: {}: {} [{}]\n", file_, d->pos.line, d->pos.col,
-                                          kind, d->text, d->rule);
+    out += d->pos.line == 0
+               ? fmt::format("{}: {}: {} [{}]\n", file(d->pos.file), kind, d->text, d->rule)
+               : fmt::format("{}:{}:{}: {}: {} [{}]\n", file(d->pos.file), d->pos.line, d->pos.col,
+                             kind, d->text, d->rule);
   }
   return out;
 }

@@ -7,7 +7,8 @@
 //   diags.error({3, 7}, "overlap", "register B overlaps A (line 2)");
 //   if (diags.has_errors()) std::cerr << diags.text();
 //
-// Positions are 1-based; line 0 means "the file as a whole".
+// Lines and columns are 1-based; line 0 means "the file as a whole". Included files get a number
+// from add_file(); file 0 is the one of the constructor.
 #pragma once
 
 #include <string>
@@ -19,6 +20,7 @@ namespace rnic::regs {
 struct SourcePos {
   int line = 0;
   int col = 0;
+  int file = 0;
 };
 
 enum class Severity { kWarning, kError };
@@ -32,19 +34,27 @@ struct Diagnostic {
 
 class Diagnostics {
  public:
-  explicit Diagnostics(std::string file) : file_(std::move(file)) {}
+  explicit Diagnostics(std::string file) : files_{std::move(file)} {}
 
   void error(SourcePos pos, std::string rule, std::string text);
   void warning(SourcePos pos, std::string rule, std::string text);
 
-  [[nodiscard]] bool has_errors() const;
+  int add_file(std::string path);
+  [[nodiscard]] const std::string& file(int index) const {
+    return files_[static_cast<std::size_t>(index)];
+  }
+
+  [[nodiscard]] bool has_errors() const { return n_errors_ != 0; }
   [[nodiscard]] const std::vector<Diagnostic>& all() const { return list_; }
-  // "file:line:col: error: text [rule]", one line each, in the order of the file.
+  // "line 7", or "line 7 of common.yaml" when that is not the file of `here`.
+  [[nodiscard]] std::string line_of(SourcePos there, SourcePos here) const;
+  // "file:line:col: error: text [rule]", one line each, in the order of the files.
   [[nodiscard]] std::string text() const;
 
  private:
-  std::string file_;
+  std::vector<std::string> files_;
   std::vector<Diagnostic> list_;
+  std::size_t n_errors_ = 0;
 };
 
 }  // namespace rnic::regs

@@ -5,11 +5,48 @@
 
 #include <algorithm>
 #include <cctype>
-#include <iterator>
 
 namespace rnic::regs {
 
+SourcePos Located::at(std::string_view key) const {
+  for (const auto& [name, place] : keys) {
+    if (name == key) return place;
+  }
+  return pos;
+}
+
+bool Located::gave(std::string_view key) const {
+  return std::any_of(keys.begin(), keys.end(), [&](const auto& k) { return k.first == key; });
+}
+
 std::uint64_t ones(unsigned width) { return width >= 64 ? ~0ULL : (1ULL << width) - 1; }
+
+bool Field::rmw_hurts() const {
+  const auto& info = access_info(access);
+  if (info.on_read != OnRead::kNone || hw.inout || access == Access::kWt) return true;
+  if (info.on_write == OnWrite::kNone) return false;
+  // What hardware changes between the read and the write would be undone.
+  return info.on_write != OnWrite::kStore || !info.readable || hw_changes() ||
+         access == Access::kRwOnce;
+}
+
+std::uint64_t Register::element_offset(std::uint64_t i) const {
+  std::uint64_t at = offset;
+  for (auto d = dims.rbegin(); d != dims.rend(); ++d) {
+    at += (i % d->count) * d->stride;
+    i /= d->count;
+  }
+  return at;
+}
+
+std::string Register::element_suffix(std::uint64_t i) const {
+  std::string s;
+  for (auto d = dims.rbegin(); d != dims.rend(); ++d) {
+    s.insert(0, fmt::format("[{}]", i % d->count));
+    i /= d->count;
+  }
+  return s;
+}
 
 std::uint64_t Register::reset_value() const {
   std::uint64_t v = 0;
@@ -17,8 +54,16 @@ std::uint64_t Register::reset_value() const {
   return v;
 }
 
+bool Register::readable() const {
+  return std::any_of(fields.begin(), fields.end(), [](const Field& f) { return f.readable(); });
+}
+
 bool Register::writable() const {
   return std::any_of(fields.begin(), fields.end(), [](const Field& f) { return f.writable(); });
+}
+
+bool Register::rmw_hurts() const {
+  return std::any_of(fields.begin(), fields.end(), [](const Field& f) { return f.rmw_hurts(); });
 }
 
 unsigned Block::addr_bits() const {
@@ -27,34 +72,48 @@ unsigned Block::addr_bits() const {
   return bits;
 }
 
-std::string_view access_name(Access access) {
-  switch (access) {
-    case Access::kRw:
-      return "rw";
-    case Access::kRo:
-      return "ro";
-    case Access::kWt:
-      return "wt";
-    case Access::kPulse:
-      return "pulse";
-    case Access::kW1c:
-      return "w1c";
+const Block* find_block(const Map& map, std::string_view name) {
+  for (const auto& b : map.blocks) {
+    if (b.name == name) return &b;
   }
-  return "?";
+  return nullptr;
 }
 
-std::string_view hw_name(Hw hw) {
-  switch (hw) {
-    case Hw::kOut:
-      return "out";
-    case Hw::kIn:
-      return "in";
-    case Hw::kSet:
-      return "set";
-    case Hw::kInOut:
-      return "inout";
-    case Hw::kConst:
-      return "const";
+const Descriptor* find_descriptor(const Map& map, std::string_view name) {
+  for (const auto& d : map.descriptors) {
+    if (d.name == name) return &d;
+  }
+  return nullptr;
+}
+
+std::string hw_text(const HwPorts& hw) {
+  std::string s;
+  const auto add = [&](bool has, const char* word) {
+    if (has) s += (s.empty() ? "" : " ") + std::string(word);
+  };
+  add(hw.out, "out");
+  add(hw.in, "in");
+  add(hw.write, "we");
+  add(hw.set, "set");
+  add(hw.clear, "clear");
+  add(hw.inout, "inout");
+  add(hw.wr_pulse, "wr_pulse");
+  add(hw.rd_pulse, "rd_pulse");
+  return s.empty() ? "none" : s;
+}
+
+std::string_view irq_kind_name(IrqKind kind) {
+  switch (kind) {
+    case IrqKind::kPulse:
+      return "pulse";
+    case IrqKind::kRising:
+      return "rising";
+    case IrqKind::kFalling:
+      return "falling";
+    case IrqKind::kBoth:
+      return "both";
+    case IrqKind::kLevel:
+      return "level";
   }
   return "?";
 }
@@ -86,41 +145,6 @@ std::string to_camel(std::string_view s) {
     up = false;
   }
   return r;
-}
-
-std::uint32_t map_hash(const Map& map) {
-  std::string t;
-  auto out = std::back_inserter(t);
-  fmt::format_to(out, "map {} {}.{}.{}\n", map.name, map.major, map.minor, map.patch);
-  for (const auto& c : map.constants) fmt::format_to(out, "const {} {}\n", c.name, c.value);
-  for (const auto& e : map.enums) {
-    fmt::format_to(out, "enum {} {}\n", e.name, e.width);
-    for (const auto& v : e.values) fmt::format_to(out, " {} {}\n", v.name, v.value);
-  }
-  for (const auto& b : map.blocks) {
-    fmt::format_to(out, "block {} {} {} {} {}\n", b.name, b.bar, b.size, b.stride,
-                   static_cast<int>(b.bad_access));
-    for (const auto& r : b.registers) {
-      fmt::format_to(out, " reg {} {} {} {} {}\n", r.name, r.offset, r.width, r.count, r.stride);
-      for (const auto& f : r.fields) {
-        fmt::format_to(out, "  {} {} {} {} {} {}\n", f.name, f.lsb, f.width, access_name(f.access),
-                       hw_name(f.hw), f.is_map_hash ? 0 : f.reset);
-      }
-    }
-    for (const auto& w : b.windows) {
-      fmt::format_to(out, " window {} {} {} {}\n", w.name, w.offset, w.size, w.writable);
-    }
-  }
-  for (const auto& c : map.counters) fmt::format_to(out, "counter {}\n", c.name);
-  for (const auto& d : map.descriptors) {
-    fmt::format_to(out, "descriptor {} {}\n", d.name, d.size);
-    for (const auto& f : d.fields) {
-      fmt::format_to(out, " {} {} {} {}\n", f.name, f.bit, f.width, f.bytes);
-    }
-  }
-  std::uint32_t h = 0x811C9DC5U;
-  for (const char c : t) h = (h ^ static_cast<unsigned char>(c)) * 0x01000193U;
-  return h;
 }
 
 }  // namespace rnic::regs

@@ -18,10 +18,13 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "decode.hpp"
-#include "emit.hpp"
+#include "expr.hpp"
 #include "model.hpp"
+#include "outputs.hpp"
+#include "suggest.hpp"
 
 namespace {
 
@@ -43,15 +46,34 @@ bool write_file(const fs::path& p, const std::string& text) {
   return static_cast<bool>(out.flush());
 }
 
-std::optional<rnic::regs::Map> load(const std::string& path) {
-  rnic::regs::Diagnostics diags(path);
-  auto map = rnic::regs::load_map_file(path, diags);
+struct MapOptions {
+  std::string path;
+  std::vector<std::string> defines;  // NAME=VALUE
+};
+
+std::optional<rnic::regs::Map> load(const MapOptions& o) {
+  rnic::regs::Diagnostics diags(o.path);
+  rnic::regs::ParameterValues values;
+  for (const auto& d : o.defines) {
+    const auto eq = d.find('=');
+    try {
+      const auto none = [](const std::string&) { return std::nullopt; };
+      values.emplace_back(
+          d.substr(0, eq),
+          rnic::regs::eval_expr(eq == std::string::npos ? std::string() : d.substr(eq + 1), none));
+    } catch (const rnic::regs::ExprError&) {
+      fmt::print(stderr, "-D {}: write NAME=NUMBER\n", d);
+      return std::nullopt;
+    }
+  }
+  auto map = rnic::regs::load_map_file(o.path, diags, values);
   std::fputs(diags.text().c_str(), stderr);
   return map;
 }
 
 struct GenOptions {
-  std::string map;
+  MapOptions map;
+  std::vector<std::string> outputs;
   std::string out_dir = ".";
   std::string rtl_dir;
   std::string sw_dir;
@@ -62,7 +84,7 @@ int gen(const GenOptions& o) {
   const auto map = load(o.map);
   if (!map) return 1;
   int n_changed = 0;
-  for (const auto& f : rnic::regs::emit_all(*map)) {
+  for (const auto& f : rnic::regs::make_outputs(*map, o.outputs)) {
     const auto& own = f.dir == rnic::regs::OutDir::kRtl ? o.rtl_dir : o.sw_dir;
     const fs::path path = fs::path(own.empty() ? o.out_dir : own) / f.name;
     const auto old = read_file(path);
@@ -78,14 +100,15 @@ int gen(const GenOptions& o) {
     }
   }
   if (o.check && n_changed != 0) {
-    fmt::print(stderr, "{} generated files differ from {}: run rnic-regs gen\n", n_changed, o.map);
+    fmt::print(stderr, "{} generated files differ from {}: run rnic-regs gen\n", n_changed,
+               o.map.path);
     return 1;
   }
   return 0;
 }
 
 struct DecodeOptions {
-  std::string map;
+  MapOptions map;
   std::string block;
   std::string descriptor;
   std::string input = "-";
@@ -126,6 +149,36 @@ int decode(const DecodeOptions& o) {
   }
 }
 
+void add_map(CLI::App& command, MapOptions& o) {
+  command.add_option("map", o.path, "The map (YAML).")->required();
+  command.add_option("-D,--define", o.defines, "Value of a parameter of the map, NAME=VALUE.");
+}
+
+std::string output_help() {
+  std::string s = "Which outputs, or all; without it those marked *:";
+  for (const auto& x : rnic::regs::all_outputs()) {
+    s += fmt::format("\n  {}{} {}", x.name, x.by_default ? "*" : "", x.summary);
+  }
+  return s;
+}
+
+// "all" and unknown names.
+bool resolve_outputs(std::vector<std::string>& names) {
+  std::vector<std::string> all;
+  for (const auto& x : rnic::regs::all_outputs()) all.emplace_back(x.name);
+  for (const auto& n : names) {
+    if (n == "all") {
+      names = all;
+      return true;
+    }
+    if (rnic::regs::find_output(n) == nullptr) {
+      fmt::print(stderr, "--outputs: no output '{}'{}\n", n, rnic::regs::suggest(n, all));
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -133,20 +186,21 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
 
   GenOptions gen_options;
-  auto* gen_cmd = app.add_subcommand("gen", "Write all views, or check that they are up to date.");
-  gen_cmd->add_option("map", gen_options.map, "The map (YAML).")->required();
+  auto* gen_cmd = app.add_subcommand("gen", "Write views, or check that they are up to date.");
+  add_map(*gen_cmd, gen_options.map);
+  gen_cmd->add_option("--outputs", gen_options.outputs, output_help())->delimiter(',');
   gen_cmd->add_option("--out-dir", gen_options.out_dir, "Where files go.");
   gen_cmd->add_option("--rtl-dir", gen_options.rtl_dir, "Where SystemVerilog goes instead.");
   gen_cmd->add_option("--sw-dir", gen_options.sw_dir, "Where headers and documents go instead.");
   gen_cmd->add_flag("--check", gen_options.check, "Compare, write nothing.");
 
-  std::string lint_map;
+  MapOptions lint_map;
   auto* lint_cmd = app.add_subcommand("lint", "Check the map.");
-  lint_cmd->add_option("map", lint_map, "The map (YAML).")->required();
+  add_map(*lint_cmd, lint_map);
 
   DecodeOptions decode_options;
   auto* decode_cmd = app.add_subcommand("decode", "Print a dump with names.");
-  decode_cmd->add_option("map", decode_options.map, "The map (YAML).")->required();
+  add_map(*decode_cmd, decode_options.map);
   decode_cmd->add_option("input", decode_options.input, "File with the dump, - is standard input.");
   auto* what = decode_cmd->add_option_group("what");
   what->add_option("--block", decode_options.block, "The dump is of this block's registers.");
@@ -159,7 +213,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : 2;
   }
-  if (gen_cmd->parsed()) return gen(gen_options);
+  if (gen_cmd->parsed()) return resolve_outputs(gen_options.outputs) ? gen(gen_options) : 2;
   if (decode_cmd->parsed()) return decode(decode_options);
   return load(lint_map) ? 0 : 1;
 }

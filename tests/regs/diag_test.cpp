@@ -44,7 +44,7 @@ TEST_CASE("every error names file, line, column, rule and what to write instead"
       {"name: m\n", "m.yaml:1:1: error: key 'version' is missing in the map [missing-key]\n"},
       {kHead + "regsters: []\n",
        "m.yaml:3:1: error: unknown key 'regsters' in the map; known: name, version, description, "
-       "constants, enums, blocks, counters, descriptors [unknown-key]\n"},
+       "include, parameters, constants, enums, blocks, counters, descriptors [unknown-key]\n"},
       {kHead + "enum: {}\n",
        "m.yaml:3:1: error: unknown key 'enum' in the map; did you mean 'enums'? [unknown-key]\n"},
       {kHead + "counters: []\ncounters: []\n",
@@ -91,7 +91,7 @@ TEST_CASE("every error names file, line, column, rule and what to write instead"
             "16}]}\n"),
        "m.yaml:7:81: error: reset 0x10 does not fit in field f of 4 bits [reset]\n"},
       {regs("      - {name: A, offset: 0, fields: [{name: f, bits: \"3:0\", access: wr}]}\n"),
-       "m.yaml:7:70: error: unknown access 'wr'; did you mean 'wt'? [access]\n"},
+       "m.yaml:7:70: error: unknown access 'wr'; did you mean 'wo'? [access]\n"},
       {regs("      - {name: A, offset: 0, fields: [{name: f, bits: \"32\", access: rw}]}\n"),
        "m.yaml:7:55: error: field f ends at bit 32 of A, which has 32 bits [bits]\n"},
       {regs("      - {name: A, offset: 0, fields: [{name: f, bits: \"0:3\", access: rw}]}\n"),
@@ -101,12 +101,15 @@ TEST_CASE("every error names file, line, column, rule and what to write instead"
             "          - {name: g, bits: \"5:3\", access: rw}\n"),
        "m.yaml:11:29: error: field g [5:3] overlaps f [3:0] (line 10) [overlap]\n"},
       {regs("      - {name: A, offset: 0, fields: [{name: f, bits: \"3:0\", access: ro}]}\n"),
-       "m.yaml:7:39: error: field f: a ro field has either const or hw: in [hw]\n"},
+       "m.yaml:7:39: error: field f: a ro field has const, or hw: in, we, set or clear, or a "
+       "counter [hw]\n"},
       {regs("      - {name: A, offset: 0, fields: [{name: f, bits: \"3:0\", access: w1c}]}\n"),
-       "m.yaml:7:39: error: field f: a w1c field has hw: set [hw]\n"},
+       "m.yaml:7:39: error: field f: nothing ever sets this w1c field: hw is set or we, or give a "
+       "reset value [hw]\n"},
       {regs("      - {name: A, offset: 0, fields: [{name: f, bits: \"3:0\", access: rw, hw: "
-            "set}]}\n"),
-       "m.yaml:7:78: error: field f: a rw field has hw: out (default) or inout [hw]\n"},
+            "in}]}\n"),
+       "m.yaml:7:78: error: field f: hw: in is the whole value of a ro field: take 'we' to load a "
+       "stored one [hw]\n"},
       {regs("      - {name: A, offset: 0, fields: [{name: new, bits: \"3:0\", access: rw}]}\n"),
        "m.yaml:7:46: error: 'new' is a keyword of C or C++; take 'new_val' or another name "
        "[keyword]\n"},

@@ -11,8 +11,8 @@
 #include <sstream>
 
 #include "c_roundtrip.h"
-#include "emit.hpp"
 #include "model.hpp"
+#include "outputs.hpp"
 #include "rnic_regs.h"
 #include "rnic_regs.hpp"
 #include "tests/support/catch.hpp"
@@ -83,7 +83,7 @@ struct FakeBus {
 }  // namespace
 
 TEST_CASE("the committed files are what the generator writes") {
-  for (const auto& f : emit_all(rnic_map())) {
+  for (const auto& f : make_outputs(rnic_map())) {
     const fs::path dir =
         f.dir == OutDir::kRtl ? RNIC_SOURCE_DIR "/rtl/gen" : RNIC_SOURCE_DIR "/regs/gen";
     CAPTURE(f.name);
