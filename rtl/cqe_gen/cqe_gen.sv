@@ -186,6 +186,7 @@ module cqe_gen #(
     entry.wqe_index = r_q.wqe_index;
     entry.qpn = r_q.qpn;
     entry.ipv6 = r_q.ipv6;
+    entry.grh = r_q.grh;
     entry.imm_valid = r_q.imm_valid;
     entry.byte_count = r_q.byte_count;
     entry.imm = r_q.imm;

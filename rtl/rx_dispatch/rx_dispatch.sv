@@ -4,7 +4,8 @@
 // order, who decides about the payload. Throughput: one packet per cycle. Latency: 0 cycles
 // (combinational from rxm to req, resp and ord). rxm_ready depends on rxm_valid (by its opcode) and
 // on the receiver's ready.
-// Dropped: CNPs (rx_cnp). Payload of responses is discarded: READ and ATOMIC are not requested yet.
+// READ responses and ATOMIC ACKs always leave a note: rx_completer decides about each of them.
+// Dropped: CNPs (rx_cnp), and the payload of CNPs and ACKs, which must have none.
 module rx_dispatch (
     input  logic                 clk_i,
     input  logic                 rst_i,
@@ -25,14 +26,16 @@ module rx_dispatch (
     output logic [63:0]          trc_o,
     output logic                 trc_sampled_o
 );
-  logic is_cnp, is_resp, is_req, needs_ord, target_ready;
+  logic is_cnp, is_resp, is_data, is_req, needs_ord, target_ready;
   assign is_cnp = rxm.opcode == roce_pkg::OP_CNP;
   assign is_resp = rxm.opcode[7:5] == 3'b000 &&
       rxm.opcode[4:0] >= roce_pkg::OP_READ_RESP_FIRST[4:0] &&
                    rxm.opcode[4:0] <= roce_pkg::OP_ATOMIC_ACK[4:0];
   assign is_req = !is_cnp && !is_resp;
-  // A response or CNP without payload leaves nothing to place.
-  assign needs_ord = is_req || rxm.payload_len != 13'd0;
+  // A READ response or ATOMIC ACK: it brings something to place, or may.
+  assign is_data = is_resp && rxm.opcode[4:0] != roce_pkg::OP_ACKNOWLEDGE[4:0];
+  // An ACK or CNP without payload leaves nothing to place.
+  assign needs_ord = is_req || is_data || rxm.payload_len != 13'd0;
   assign target_ready = is_req ? req_ready : is_resp ? resp_ready : 1'b1;
 
   // Notes for rx_placer wait in a FIFO until it is there; note_ready depends on state only.
@@ -45,7 +48,8 @@ module rx_dispatch (
   assign req = rxm;
   assign resp = rxm;
 
-  assign note = {is_req ? rnic_pkg::ORD_RESPONDER : rnic_pkg::ORD_DROP, rxm.payload_len};
+  assign note = {is_req ? rnic_pkg::ORD_RESPONDER : is_data ? rnic_pkg::ORD_COMPLETER :
+                 rnic_pkg::ORD_DROP, rxm.payload_len};
   assign note_valid = rxm_valid && needs_ord && target_ready;
   stream_fifo_small #(
       .W(15),

@@ -25,7 +25,8 @@ const BitLayout kRequest({{"cqn", 16},
                           {"src_qpn", 24},
                           {"syndrome", 8},
                           {"fence", 1},
-                          {"sampled", 1}});
+                          {"sampled", 1},
+                          {"grh", 1}});
 
 // Writes of one target: accepted and answered, counted without end.
 struct Target {

@@ -126,7 +126,8 @@ class World {
                          {"src_qpn", random.bits(24)},
                          {"syndrome", random.bits(8)},
                          {"fence", random.bits(1)},
-                         {"sampled", random.bits(1)}});
+                         {"sampled", random.bits(1)},
+                         {"grh", random.bits(1)}});
   }
   void settle() {
     bench.wait(
@@ -228,7 +229,8 @@ class World {
     put(1, kCqeReq.get(b, "status"), 1);
     put(2, kCqeReq.get(b, "wqe_index"), 2);
     put(4, kCqeReq.get(b, "qpn"), 3);
-    put(7, kCqeReq.get(b, "ipv6") | kCqeReq.get(b, "imm_valid") << 2, 1);
+    put(7, kCqeReq.get(b, "ipv6") | kCqeReq.get(b, "grh") << 1 | kCqeReq.get(b, "imm_valid") << 2,
+        1);
     put(8, kCqeReq.get(b, "byte_count"), 4);
     put(12, kCqeReq.get(b, "imm"), 4);
     put(24, kCqeReq.get(b, "src_qpn"), 3);

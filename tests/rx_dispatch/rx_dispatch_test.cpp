@@ -39,9 +39,12 @@ struct World {
     if (!cnp && !response) want_req.push_back(b);
     if (response) want_resp.push_back(b);
     want_cnps += cnp;
-    // Requests are the responder's to decide; payload of others is discarded.
+    // Requests are the responder's to decide, READ responses and ATOMIC ACKs the completer's, with
+    // and without payload; what CNPs and ACKs bring is discarded.
     if (!cnp && !response)
       want_ord.push_back(len);
+    else if (response && op != 0x11)
+      want_ord.push_back(1u << 13 | len);
     else if (len != 0)
       want_ord.push_back(2u << 13 | len);
   }
@@ -79,8 +82,9 @@ TEST_CASE("rx_dispatch keeps the order under any stalls") {
   for (Stall s : {Stall::random(0.3), Stall::random(0.7), Stall::bursts(0.1, 12)}) {
     World w(s);
     for (int i = 0; i < 1500; ++i) {
-      static const uint64_t kOps[] = {0x0A, 0x06, 0x07, 0x11, 0x11, 0x10, 0x81, 0x2A, 0x04};
-      w.packet(kOps[w.random.below(9)], w.random.chance(0.3) ? 0 : w.random.below(4097));
+      static const uint64_t kOps[] = {0x0A, 0x06, 0x07, 0x11, 0x11, 0x10,
+                                      0x81, 0x2A, 0x04, 0x12, 0x0E};
+      w.packet(kOps[w.random.below(11)], w.random.chance(0.3) ? 0 : w.random.below(4097));
     }
     w.settle();
   }
