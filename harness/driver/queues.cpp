@@ -12,9 +12,15 @@ constexpr uint32_t kBlock = RNIC_WQE_BLOCK;
 
 uint32_t swap32(uint32_t v) { return __builtin_bswap32(v); }
 
-uint32_t blocks_for(const WriteRequest& r) {
+uint32_t blocks_for(const WorkRequest& r) {
   if (r.use_inline) return static_cast<uint32_t>((32 + r.inline_data.size() + kBlock - 1) / kBlock);
   return r.long_form || r.local.size() > 2 ? 2 : 1;
+}
+
+void put_segment(uint8_t* at, const Segment& s) {
+  rnic_data_seg_set_lkey(at, s.lkey);
+  rnic_data_seg_set_len(at, s.len);
+  rnic_data_seg_set_va(at, s.va);
 }
 }  // namespace
 
@@ -99,6 +105,9 @@ std::optional<Completion> CompletionQueue::poll() {
   c.qpn = rnic_cqe_get_qpn(e);
   c.byte_count = rnic_cqe_get_byte_count(e);
   if (rnic_cqe_get_imm_valid(e)) c.imm = swap32(rnic_cqe_get_imm(e));
+  if (c.opcode == RNIC_CQE_OPCODE_RECV_INV) c.inv_key = rnic_cqe_get_imm(e);
+  c.src_qpn = rnic_cqe_get_src_qpn(e);
+  c.grh = rnic_cqe_get_grh(e) != 0;
   c.ipv6 = rnic_cqe_get_ipv6(e) != 0;
   c.timestamp = rnic_cqe_get_timestamp(e);
   ++cons_;
@@ -133,19 +142,42 @@ void QueuePair::store_block(uint16_t index, const uint8_t* block) {
   sq_->write(uint64_t{index & ((1u << log_sq_) - 1)} * kBlock, block, kBlock);
 }
 
-uint16_t QueuePair::post_write(const WriteRequest& r) {
-  if (!r.use_inline && r.local.size() > 6) throw Error("post_write: more than 6 segments");
+uint16_t QueuePair::post_write(const WriteRequest& w) {
+  WorkRequest r;
+  r.opcode = w.imm ? RNIC_WQE_OPCODE_WRITE_IMM : RNIC_WQE_OPCODE_WRITE;
+  r.local = w.local;
+  r.inline_data = w.inline_data;
+  r.use_inline = w.use_inline;
+  r.remote_va = w.remote_va;
+  r.rkey = w.rkey;
+  r.imm = w.imm.value_or(0);
+  r.signaled = w.signaled;
+  r.solicited = w.solicited;
+  r.sampled = w.sampled;
+  r.long_form = w.long_form;
+  return post(r);
+}
+
+uint16_t QueuePair::post(const WorkRequest& r) {
+  if (!r.use_inline && r.local.size() > 6) throw Error("post: more than 6 segments");
   if (r.use_inline && r.inline_data.size() > RNIC_MAX_INLINE)
-    throw Error("post_write: more inline data than MAX_INLINE");
+    throw Error("post: more inline data than MAX_INLINE");
+  const bool atomic =
+      r.opcode == RNIC_WQE_OPCODE_COMPARE_SWAP || r.opcode == RNIC_WQE_OPCODE_FETCH_ADD;
+  if (atomic && (r.use_inline || r.local.size() != 1))
+    throw Error("post: an ATOMIC has one segment, for its result");
   std::vector<uint8_t> w(size_t{blocks_for(r)} * kBlock);
   uint8_t* p = w.data();
-  rnic_wqe_set_opcode(p, r.imm ? RNIC_WQE_OPCODE_WRITE_IMM : RNIC_WQE_OPCODE_WRITE);
+  rnic_wqe_set_opcode(p, r.opcode);
   rnic_wqe_set_signaled(p, r.signaled);
   rnic_wqe_set_solicited(p, r.solicited);
+  rnic_wqe_set_fence(p, r.fence);
   rnic_wqe_set_sampled(p, r.sampled);
   rnic_wqe_set_remote_va(p, r.remote_va);
   rnic_wqe_set_rkey(p, r.rkey);
-  if (r.imm) rnic_wqe_set_imm(p, swap32(*r.imm));
+  const bool takes_key =
+      r.opcode == RNIC_WQE_OPCODE_SEND_INV || r.opcode == RNIC_WQE_OPCODE_LOCAL_INV;
+  rnic_wqe_set_imm(p, takes_key ? r.inv_key : swap32(r.imm));
   constexpr size_t kData = 32;  // where segments or inline data begin
   if (r.use_inline) {
     rnic_wqe_set_inlined(p, 1);
@@ -154,12 +186,12 @@ uint16_t QueuePair::post_write(const WriteRequest& r) {
   } else {
     rnic_wqe_set_long_form(p, w.size() > kBlock);
     rnic_wqe_set_seg_cnt(p, static_cast<uint32_t>(r.local.size()));
-    for (size_t i = 0; i < r.local.size(); ++i) {
-      uint8_t* s = p + kData + i * RNIC_DATA_SEG_BYTES;
-      rnic_data_seg_set_lkey(s, r.local[i].lkey);
-      rnic_data_seg_set_len(s, r.local[i].len);
-      rnic_data_seg_set_va(s, r.local[i].va);
-    }
+    for (size_t i = 0; i < r.local.size(); ++i)
+      put_segment(p + kData + i * RNIC_DATA_SEG_BYTES, r.local[i]);
+  }
+  if (atomic) {
+    rnic_wqe_atomic_set_swap_add(p, r.swap_add);
+    rnic_wqe_atomic_set_compare(p, r.compare);
   }
   return post_raw(std::move(w));
 }
@@ -200,12 +232,24 @@ void QueuePair::completed(uint16_t index) {
 }
 
 void QueuePair::post_receives(uint32_t count) {
-  for (uint32_t i = 0; i < count; ++i) {
-    uint8_t w[RNIC_RQ_WQE_BYTES] = {};
-    rnic_rq_wqe_set_index(w, rq_prod_);
-    rq_->write(uint64_t{rq_prod_ & ((1u << log_rq_) - 1)} * kBlock, w, sizeof w);
-    ++rq_prod_;
-  }
+  for (uint32_t i = 0; i < count; ++i) post_receive({});
+  ring_receives();
+}
+
+uint16_t QueuePair::post_receive(const std::vector<Segment>& segments) {
+  constexpr size_t kSegments = 16;  // where they begin in a receive WQE
+  if (segments.size() > (RNIC_RQ_WQE_BYTES - kSegments) / RNIC_DATA_SEG_BYTES)
+    throw Error("post_receive: more than 3 segments");
+  uint8_t w[RNIC_RQ_WQE_BYTES] = {};
+  rnic_rq_wqe_set_index(w, rq_prod_);
+  rnic_rq_wqe_set_seg_cnt(w, static_cast<uint32_t>(segments.size()));
+  for (size_t i = 0; i < segments.size(); ++i)
+    put_segment(w + kSegments + i * RNIC_DATA_SEG_BYTES, segments[i]);
+  rq_->write(uint64_t{rq_prod_ & ((1u << log_rq_) - 1)} * kBlock, w, sizeof w);
+  return rq_prod_++;
+}
+
+void QueuePair::ring_receives() {
   bus_.write_barrier();
   bus_.write32(Bar::kDoorbell, qpn_ * RNIC_PAGE_STRIDE + RNIC_PAGE_RX_WQE_PROD, rq_prod_);
 }

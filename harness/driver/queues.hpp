@@ -35,12 +35,29 @@ struct WriteRequest {
   bool long_form = false;  // 128 B even if 64 B would do
 };
 
+// Any operation of the send queue; the fields that the opcode uses.
+struct WorkRequest {
+  uint8_t opcode = 0;                // RNIC_WQE_OPCODE_*
+  std::vector<Segment> local;        // up to 6; READ and ATOMIC: where the answer goes
+  std::vector<uint8_t> inline_data;  // up to 4,064 bytes
+  bool use_inline = false;
+  uint64_t remote_va = 0;  // UD: Q_Key in the low half, QPN in the high one
+  uint32_t rkey = 0;       // UD: path
+  uint32_t imm = 0;        // first wire byte highest
+  uint32_t inv_key = 0;    // SEND with invalidate, LOCAL_INV
+  uint64_t swap_add = 0, compare = 0;
+  bool signaled = true, solicited = false, fence = false, sampled = false;
+  bool long_form = false;  // 128 B even if 64 B would do
+};
+
 struct Completion {
   uint8_t opcode = 0, status = 0, syndrome = 0;
   uint16_t wqe_index = 0;
   uint32_t qpn = 0, byte_count = 0;
   std::optional<uint32_t> imm;  // first wire byte highest
-  bool ipv6 = false;
+  uint32_t inv_key = 0;         // of RECV_INV
+  uint32_t src_qpn = 0;         // UD
+  bool ipv6 = false, grh = false;
   uint64_t timestamp = 0;  // core cycles
   bool ok() const { return status == 0; }
 };
@@ -73,6 +90,7 @@ class QueuePair {
   // Puts a WQE into the ring and returns its block index. Throws Error when the ring is full or the
   // request impossible.
   uint16_t post_write(const WriteRequest& request);
+  uint16_t post(const WorkRequest& request);
   // Any WQE, in whole blocks; its index field is set here.
   uint16_t post_raw(std::vector<uint8_t> wqe);
   void ring();  // doorbell
@@ -80,8 +98,12 @@ class QueuePair {
   void push_blueflame(uint16_t index);
   // Frees the ring up to and including the WQE at `index`, whose CQE (or a later one's) was seen.
   void completed(uint16_t index);
-  // Receive queue: entries for WRITE with immediate.
+  // Receive queue: entries for WRITE with immediate, announced at once.
   void post_receives(uint32_t count);
+  // One receive of up to 3 segments; ring_receives() announces what was posted. The caller counts
+  // those that are free. Returns the block index.
+  uint16_t post_receive(const std::vector<Segment>& segments);
+  void ring_receives();
 
   uint32_t number() const { return qpn_; }
   uint64_t sq_addr() const { return sq_->bus_addr(); }
