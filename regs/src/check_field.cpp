@@ -149,8 +149,9 @@ class FieldCheck {
   // A field in both words of a register that has no buffer must not care which comes first.
   void split() {
     if (r_.width != 64 || r_.buffered || f_.lsb > 31 || f_.msb() < 32) return;
-    const bool plain = f_.is_const || ((f_.access == Access::kRw || f_.access == Access::kWo) &&
-                                       !f_.hw_changes() && !f_.hw.inout && !f_.hw.wr_pulse);
+    const bool plain =
+        f_.is_const || ((f_.access == Access::kRw || f_.access == Access::kWo) &&
+                        !f_.hw_changes() && !f_.hw.inout && !f_.hw.wr_pulse && !f_.hw.rd_pulse);
     if (!plain) {
       diags_.error(f_.at("bits"), "straddle",
                    fmt::format("field {} [{}:{}] lies in both words of {}, which is not buffered, "

@@ -267,52 +267,52 @@ module rnic_csr #(
     if (wr_now) begin
       case (word)
         20'h1: begin
-          stage_data = stage_qp_ctx_base_data_q[31:0];
-          stage_strb = stage_qp_ctx_base_strb_q[3:0];
+          stage_data = stage_qp_ctx_base_data_q;
+          stage_strb = stage_qp_ctx_base_strb_q;
         end
         20'ha5: begin
-          stage_data = stage_devmem_base_data_q[31:0];
-          stage_strb = stage_devmem_base_strb_q[3:0];
+          stage_data = stage_devmem_base_data_q;
+          stage_strb = stage_devmem_base_strb_q;
         end
         20'hc1: begin
           stage_data = stage_gpu_base_data_q[31:0];
           stage_strb = stage_gpu_base_strb_q[3:0];
         end
-        20'hc5: begin
-          stage_data = stage_gpu_base_data_q[63:32];
-          stage_strb = stage_gpu_base_strb_q[7:4];
-        end
-        20'hc9: begin
-          stage_data = stage_gpu_base_data_q[95:64];
-          stage_strb = stage_gpu_base_strb_q[11:8];
-        end
-        20'hcd: begin
-          stage_data = stage_gpu_base_data_q[127:96];
-          stage_strb = stage_gpu_base_strb_q[15:12];
-        end
         20'hc3: begin
           stage_data = stage_gpu_limit_data_q[31:0];
           stage_strb = stage_gpu_limit_strb_q[3:0];
+        end
+        20'hc5: begin
+          stage_data = stage_gpu_base_data_q[63:32];
+          stage_strb = stage_gpu_base_strb_q[7:4];
         end
         20'hc7: begin
           stage_data = stage_gpu_limit_data_q[63:32];
           stage_strb = stage_gpu_limit_strb_q[7:4];
         end
+        20'hc9: begin
+          stage_data = stage_gpu_base_data_q[95:64];
+          stage_strb = stage_gpu_base_strb_q[11:8];
+        end
         20'hcb: begin
           stage_data = stage_gpu_limit_data_q[95:64];
           stage_strb = stage_gpu_limit_strb_q[11:8];
+        end
+        20'hcd: begin
+          stage_data = stage_gpu_base_data_q[127:96];
+          stage_strb = stage_gpu_base_strb_q[15:12];
         end
         20'hcf: begin
           stage_data = stage_gpu_limit_data_q[127:96];
           stage_strb = stage_gpu_limit_strb_q[15:12];
         end
         20'he5: begin
-          stage_data = stage_port_mac_data_q[31:0];
-          stage_strb = stage_port_mac_strb_q[3:0];
+          stage_data = stage_port_mac_data_q;
+          stage_strb = stage_port_mac_strb_q;
         end
         20'h103: begin
-          stage_data = stage_trace_clk_data_q[31:0];
-          stage_strb = stage_trace_clk_strb_q[3:0];
+          stage_data = stage_trace_clk_data_q;
+          stage_strb = stage_trace_clk_strb_q;
         end
         default: ;
       endcase
@@ -337,6 +337,8 @@ module rnic_csr #(
       win_hit[6] = word[19:13] == 7'h8;
       win_hit[7] = word[19:9] == 11'h90;
       win_hit[8] = word[19:9] == 11'h24;
+    end
+    if (do_wr || do_rd) begin
       case (word)
         20'h0: begin  // QP_CTX_BASE, low word
           rd_word = reg_qp_ctx_base_addr_q[31:0];
@@ -344,7 +346,7 @@ module rnic_csr #(
           hit_wr = 1'b1;
         end
         20'h1: begin  // QP_CTX_BASE, high word
-          rd_word = snapv_qp_ctx_base_q ? snap_qp_ctx_base_q[31:0] : reg_qp_ctx_base_addr_q[63:32];
+          rd_word = snapv_qp_ctx_base_q ? snap_qp_ctx_base_q : reg_qp_ctx_base_addr_q[63:32];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
@@ -442,7 +444,7 @@ module rnic_csr #(
           hit_wr = 1'b1;
         end
         20'ha5: begin  // DEVMEM_BASE, high word
-          rd_word = snapv_devmem_base_q ? snap_devmem_base_q[31:0] : reg_devmem_base_addr_q[63:32];
+          rd_word = snapv_devmem_base_q ? snap_devmem_base_q : reg_devmem_base_addr_q[63:32];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
@@ -456,36 +458,6 @@ module rnic_csr #(
           hit = 1'b1;
           hit_wr = 1'b1;
         end
-        20'hc4: begin  // GPU_BASE[1], low word
-          rd_word = reg_gpu_base_addr_q[95:64];
-          hit = 1'b1;
-          hit_wr = 1'b1;
-        end
-        20'hc5: begin  // GPU_BASE[1], high word
-          rd_word = snapv_gpu_base_q[1] ? snap_gpu_base_q[63:32] : reg_gpu_base_addr_q[127:96];
-          hit = 1'b1;
-          hit_wr = 1'b1;
-        end
-        20'hc8: begin  // GPU_BASE[2], low word
-          rd_word = reg_gpu_base_addr_q[159:128];
-          hit = 1'b1;
-          hit_wr = 1'b1;
-        end
-        20'hc9: begin  // GPU_BASE[2], high word
-          rd_word = snapv_gpu_base_q[2] ? snap_gpu_base_q[95:64] : reg_gpu_base_addr_q[191:160];
-          hit = 1'b1;
-          hit_wr = 1'b1;
-        end
-        20'hcc: begin  // GPU_BASE[3], low word
-          rd_word = reg_gpu_base_addr_q[223:192];
-          hit = 1'b1;
-          hit_wr = 1'b1;
-        end
-        20'hcd: begin  // GPU_BASE[3], high word
-          rd_word = snapv_gpu_base_q[3] ? snap_gpu_base_q[127:96] : reg_gpu_base_addr_q[255:224];
-          hit = 1'b1;
-          hit_wr = 1'b1;
-        end
         20'hc2: begin  // GPU_LIMIT[0], low word
           rd_word = reg_gpu_limit_addr_q[31:0];
           hit = 1'b1;
@@ -493,6 +465,16 @@ module rnic_csr #(
         end
         20'hc3: begin  // GPU_LIMIT[0], high word
           rd_word = snapv_gpu_limit_q[0] ? snap_gpu_limit_q[31:0] : reg_gpu_limit_addr_q[63:32];
+          hit = 1'b1;
+          hit_wr = 1'b1;
+        end
+        20'hc4: begin  // GPU_BASE[1], low word
+          rd_word = reg_gpu_base_addr_q[95:64];
+          hit = 1'b1;
+          hit_wr = 1'b1;
+        end
+        20'hc5: begin  // GPU_BASE[1], high word
+          rd_word = snapv_gpu_base_q[1] ? snap_gpu_base_q[63:32] : reg_gpu_base_addr_q[127:96];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
@@ -506,6 +488,16 @@ module rnic_csr #(
           hit = 1'b1;
           hit_wr = 1'b1;
         end
+        20'hc8: begin  // GPU_BASE[2], low word
+          rd_word = reg_gpu_base_addr_q[159:128];
+          hit = 1'b1;
+          hit_wr = 1'b1;
+        end
+        20'hc9: begin  // GPU_BASE[2], high word
+          rd_word = snapv_gpu_base_q[2] ? snap_gpu_base_q[95:64] : reg_gpu_base_addr_q[191:160];
+          hit = 1'b1;
+          hit_wr = 1'b1;
+        end
         20'hca: begin  // GPU_LIMIT[2], low word
           rd_word = reg_gpu_limit_addr_q[159:128];
           hit = 1'b1;
@@ -513,6 +505,16 @@ module rnic_csr #(
         end
         20'hcb: begin  // GPU_LIMIT[2], high word
           rd_word = snapv_gpu_limit_q[2] ? snap_gpu_limit_q[95:64] : reg_gpu_limit_addr_q[191:160];
+          hit = 1'b1;
+          hit_wr = 1'b1;
+        end
+        20'hcc: begin  // GPU_BASE[3], low word
+          rd_word = reg_gpu_base_addr_q[223:192];
+          hit = 1'b1;
+          hit_wr = 1'b1;
+        end
+        20'hcd: begin  // GPU_BASE[3], high word
+          rd_word = snapv_gpu_base_q[3] ? snap_gpu_base_q[127:96] : reg_gpu_base_addr_q[255:224];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
@@ -541,11 +543,6 @@ module rnic_csr #(
           hit = 1'b1;
           hit_wr = 1'b1;
         end
-        20'he6: begin  // TIMER_CFG
-          rd_word = {28'h0, reg_timer_cfg_tick_shift_q};
-          hit = 1'b1;
-          hit_wr = 1'b1;
-        end
         20'he3: begin  // MAC_CFG
           rd_word = {16'h0, reg_mac_cfg_ack_req_every_q, 7'h0, reg_mac_cfg_promisc_raw_q};
           hit = 1'b1;
@@ -557,7 +554,12 @@ module rnic_csr #(
           hit_wr = 1'b1;
         end
         20'he5: begin  // PORT_MAC, high word
-          rd_word = snapv_port_mac_q ? snap_port_mac_q[31:0] : {16'h0, reg_port_mac_addr_q[47:32]};
+          rd_word = snapv_port_mac_q ? snap_port_mac_q : {16'h0, reg_port_mac_addr_q[47:32]};
+          hit = 1'b1;
+          hit_wr = 1'b1;
+        end
+        20'he6: begin  // TIMER_CFG
+          rd_word = {28'h0, reg_timer_cfg_tick_shift_q};
           hit = 1'b1;
           hit_wr = 1'b1;
         end
@@ -579,7 +581,7 @@ module rnic_csr #(
           hit_wr = 1'b1;
         end
         20'h103: begin  // TRACE_CLK, high word
-          rd_word = snapv_trace_clk_q ? snap_trace_clk_q[31:0] : trace_clk_count_i[63:32];
+          rd_word = snapv_trace_clk_q ? snap_trace_clk_q : trace_clk_count_i[63:32];
           hit = 1'b1;
           hit_wr = 1'b1;
         end
@@ -706,14 +708,13 @@ module rnic_csr #(
     if (wr_now) begin
       case (word)
         20'h0: begin  // QP_CTX_BASE
-          stage_qp_ctx_base_data_q[31:0] <= (stage_qp_ctx_base_data_q[31:0] & ~w_mask)
-              | (w_data_q & w_mask);
-          stage_qp_ctx_base_strb_q[3:0] <= stage_qp_ctx_base_strb_q[3:0] | w_strb_q;
+          stage_qp_ctx_base_data_q <= (stage_qp_ctx_base_data_q & ~w_mask) | (w_data_q & w_mask);
+          stage_qp_ctx_base_strb_q <= stage_qp_ctx_base_strb_q | w_strb_q;
         end
         20'h1: begin
           reg_qp_ctx_base_addr_q <= (reg_qp_ctx_base_addr_q & ~wide_mask[63:0])
               | (wide_data[63:0] & wide_mask[63:0]);
-          stage_qp_ctx_base_strb_q[3:0] <= 4'h0;
+          stage_qp_ctx_base_strb_q <= 4'h0;
         end
         20'hc: begin  // DMA_PACING_CTRL
           reg_dma_pacing_ctrl_max_reads_q <= (reg_dma_pacing_ctrl_max_reads_q & ~w_mask[7:0])
@@ -743,14 +744,13 @@ module rnic_csr #(
               | (w_data_q[19:0] & w_mask[19:0]);
         end
         20'ha4: begin  // DEVMEM_BASE
-          stage_devmem_base_data_q[31:0] <= (stage_devmem_base_data_q[31:0] & ~w_mask)
-              | (w_data_q & w_mask);
-          stage_devmem_base_strb_q[3:0] <= stage_devmem_base_strb_q[3:0] | w_strb_q;
+          stage_devmem_base_data_q <= (stage_devmem_base_data_q & ~w_mask) | (w_data_q & w_mask);
+          stage_devmem_base_strb_q <= stage_devmem_base_strb_q | w_strb_q;
         end
         20'ha5: begin
           reg_devmem_base_addr_q <= (reg_devmem_base_addr_q & ~wide_mask[63:0])
               | (wide_data[63:0] & wide_mask[63:0]);
-          stage_devmem_base_strb_q[3:0] <= 4'h0;
+          stage_devmem_base_strb_q <= 4'h0;
         end
         20'hc0: begin  // GPU_BASE[0]
           stage_gpu_base_data_q[31:0] <= (stage_gpu_base_data_q[31:0] & ~w_mask)
@@ -762,36 +762,6 @@ module rnic_csr #(
               | (wide_data[63:0] & wide_mask[63:0]);
           stage_gpu_base_strb_q[3:0] <= 4'h0;
         end
-        20'hc4: begin  // GPU_BASE[1]
-          stage_gpu_base_data_q[63:32] <= (stage_gpu_base_data_q[63:32] & ~w_mask)
-              | (w_data_q & w_mask);
-          stage_gpu_base_strb_q[7:4] <= stage_gpu_base_strb_q[7:4] | w_strb_q;
-        end
-        20'hc5: begin
-          reg_gpu_base_addr_q[127:64] <= (reg_gpu_base_addr_q[127:64] & ~wide_mask[63:0])
-              | (wide_data[63:0] & wide_mask[63:0]);
-          stage_gpu_base_strb_q[7:4] <= 4'h0;
-        end
-        20'hc8: begin  // GPU_BASE[2]
-          stage_gpu_base_data_q[95:64] <= (stage_gpu_base_data_q[95:64] & ~w_mask)
-              | (w_data_q & w_mask);
-          stage_gpu_base_strb_q[11:8] <= stage_gpu_base_strb_q[11:8] | w_strb_q;
-        end
-        20'hc9: begin
-          reg_gpu_base_addr_q[191:128] <= (reg_gpu_base_addr_q[191:128] & ~wide_mask[63:0])
-              | (wide_data[63:0] & wide_mask[63:0]);
-          stage_gpu_base_strb_q[11:8] <= 4'h0;
-        end
-        20'hcc: begin  // GPU_BASE[3]
-          stage_gpu_base_data_q[127:96] <= (stage_gpu_base_data_q[127:96] & ~w_mask)
-              | (w_data_q & w_mask);
-          stage_gpu_base_strb_q[15:12] <= stage_gpu_base_strb_q[15:12] | w_strb_q;
-        end
-        20'hcd: begin
-          reg_gpu_base_addr_q[255:192] <= (reg_gpu_base_addr_q[255:192] & ~wide_mask[63:0])
-              | (wide_data[63:0] & wide_mask[63:0]);
-          stage_gpu_base_strb_q[15:12] <= 4'h0;
-        end
         20'hc2: begin  // GPU_LIMIT[0]
           stage_gpu_limit_data_q[31:0] <= (stage_gpu_limit_data_q[31:0] & ~w_mask)
               | (w_data_q & w_mask);
@@ -801,6 +771,16 @@ module rnic_csr #(
           reg_gpu_limit_addr_q[63:0] <= (reg_gpu_limit_addr_q[63:0] & ~wide_mask[63:0])
               | (wide_data[63:0] & wide_mask[63:0]);
           stage_gpu_limit_strb_q[3:0] <= 4'h0;
+        end
+        20'hc4: begin  // GPU_BASE[1]
+          stage_gpu_base_data_q[63:32] <= (stage_gpu_base_data_q[63:32] & ~w_mask)
+              | (w_data_q & w_mask);
+          stage_gpu_base_strb_q[7:4] <= stage_gpu_base_strb_q[7:4] | w_strb_q;
+        end
+        20'hc5: begin
+          reg_gpu_base_addr_q[127:64] <= (reg_gpu_base_addr_q[127:64] & ~wide_mask[63:0])
+              | (wide_data[63:0] & wide_mask[63:0]);
+          stage_gpu_base_strb_q[7:4] <= 4'h0;
         end
         20'hc6: begin  // GPU_LIMIT[1]
           stage_gpu_limit_data_q[63:32] <= (stage_gpu_limit_data_q[63:32] & ~w_mask)
@@ -812,6 +792,16 @@ module rnic_csr #(
               | (wide_data[63:0] & wide_mask[63:0]);
           stage_gpu_limit_strb_q[7:4] <= 4'h0;
         end
+        20'hc8: begin  // GPU_BASE[2]
+          stage_gpu_base_data_q[95:64] <= (stage_gpu_base_data_q[95:64] & ~w_mask)
+              | (w_data_q & w_mask);
+          stage_gpu_base_strb_q[11:8] <= stage_gpu_base_strb_q[11:8] | w_strb_q;
+        end
+        20'hc9: begin
+          reg_gpu_base_addr_q[191:128] <= (reg_gpu_base_addr_q[191:128] & ~wide_mask[63:0])
+              | (wide_data[63:0] & wide_mask[63:0]);
+          stage_gpu_base_strb_q[11:8] <= 4'h0;
+        end
         20'hca: begin  // GPU_LIMIT[2]
           stage_gpu_limit_data_q[95:64] <= (stage_gpu_limit_data_q[95:64] & ~w_mask)
               | (w_data_q & w_mask);
@@ -821,6 +811,16 @@ module rnic_csr #(
           reg_gpu_limit_addr_q[191:128] <= (reg_gpu_limit_addr_q[191:128] & ~wide_mask[63:0])
               | (wide_data[63:0] & wide_mask[63:0]);
           stage_gpu_limit_strb_q[11:8] <= 4'h0;
+        end
+        20'hcc: begin  // GPU_BASE[3]
+          stage_gpu_base_data_q[127:96] <= (stage_gpu_base_data_q[127:96] & ~w_mask)
+              | (w_data_q & w_mask);
+          stage_gpu_base_strb_q[15:12] <= stage_gpu_base_strb_q[15:12] | w_strb_q;
+        end
+        20'hcd: begin
+          reg_gpu_base_addr_q[255:192] <= (reg_gpu_base_addr_q[255:192] & ~wide_mask[63:0])
+              | (wide_data[63:0] & wide_mask[63:0]);
+          stage_gpu_base_strb_q[15:12] <= 4'h0;
         end
         20'hce: begin  // GPU_LIMIT[3]
           stage_gpu_limit_data_q[127:96] <= (stage_gpu_limit_data_q[127:96] & ~w_mask)
@@ -846,10 +846,6 @@ module rnic_csr #(
           reg_rx_buf_drop_reserve_q <= (reg_rx_buf_drop_reserve_q & ~w_mask[15:0])
               | (w_data_q[15:0] & w_mask[15:0]);
         end
-        20'he6: begin  // TIMER_CFG
-          reg_timer_cfg_tick_shift_q <= (reg_timer_cfg_tick_shift_q & ~w_mask[3:0])
-              | (w_data_q[3:0] & w_mask[3:0]);
-        end
         20'he3: begin  // MAC_CFG
           reg_mac_cfg_promisc_raw_q <= (reg_mac_cfg_promisc_raw_q & ~w_mask[0])
               | (w_data_q[0] & w_mask[0]);
@@ -857,14 +853,17 @@ module rnic_csr #(
               | (w_data_q[15:8] & w_mask[15:8]);
         end
         20'he4: begin  // PORT_MAC
-          stage_port_mac_data_q[31:0] <= (stage_port_mac_data_q[31:0] & ~w_mask)
-              | (w_data_q & w_mask);
-          stage_port_mac_strb_q[3:0] <= stage_port_mac_strb_q[3:0] | w_strb_q;
+          stage_port_mac_data_q <= (stage_port_mac_data_q & ~w_mask) | (w_data_q & w_mask);
+          stage_port_mac_strb_q <= stage_port_mac_strb_q | w_strb_q;
         end
         20'he5: begin
           reg_port_mac_addr_q <= (reg_port_mac_addr_q & ~wide_mask[47:0])
               | (wide_data[47:0] & wide_mask[47:0]);
-          stage_port_mac_strb_q[3:0] <= 4'h0;
+          stage_port_mac_strb_q <= 4'h0;
+        end
+        20'he6: begin  // TIMER_CFG
+          reg_timer_cfg_tick_shift_q <= (reg_timer_cfg_tick_shift_q & ~w_mask[3:0])
+              | (w_data_q[3:0] & w_mask[3:0]);
         end
         20'h100: begin  // TRACE_CTRL
           reg_trace_ctrl_enable_q <= (reg_trace_ctrl_enable_q & ~w_mask[0])
@@ -881,15 +880,14 @@ module rnic_csr #(
               | (w_data_q[23:0] & w_mask[23:0]);
         end
         20'h102: begin  // TRACE_CLK
-          stage_trace_clk_data_q[31:0] <= (stage_trace_clk_data_q[31:0] & ~w_mask)
-              | (w_data_q & w_mask);
-          stage_trace_clk_strb_q[3:0] <= stage_trace_clk_strb_q[3:0] | w_strb_q;
+          stage_trace_clk_data_q <= (stage_trace_clk_data_q & ~w_mask) | (w_data_q & w_mask);
+          stage_trace_clk_strb_q <= stage_trace_clk_strb_q | w_strb_q;
         end
         20'h103: begin
           reg_trace_clk_count_q <= (trace_clk_count_i & ~wide_mask[63:0])
               | (wide_data[63:0] & wide_mask[63:0]);
           reg_trace_clk_count_we_q <= |wide_mask[63:0];
-          stage_trace_clk_strb_q[3:0] <= 4'h0;
+          stage_trace_clk_strb_q <= 4'h0;
         end
         20'h400: begin  // CC_GLOBAL_CTRL
           reg_cc_global_ctrl_mode_q <= (reg_cc_global_ctrl_mode_q & ~w_mask[1:0])
@@ -973,12 +971,12 @@ module rnic_csr #(
     if (do_rd) begin
       case (word)
         20'h0: begin
-          snap_qp_ctx_base_q[31:0] <= reg_qp_ctx_base_addr_q[63:32];
+          snap_qp_ctx_base_q <= reg_qp_ctx_base_addr_q[63:32];
           snapv_qp_ctx_base_q <= 1'b1;
         end
         20'h1: snapv_qp_ctx_base_q <= 1'b0;
         20'ha4: begin
-          snap_devmem_base_q[31:0] <= reg_devmem_base_addr_q[63:32];
+          snap_devmem_base_q <= reg_devmem_base_addr_q[63:32];
           snapv_devmem_base_q <= 1'b1;
         end
         20'ha5: snapv_devmem_base_q <= 1'b0;
@@ -987,48 +985,48 @@ module rnic_csr #(
           snapv_gpu_base_q[0] <= 1'b1;
         end
         20'hc1: snapv_gpu_base_q[0] <= 1'b0;
-        20'hc4: begin
-          snap_gpu_base_q[63:32] <= reg_gpu_base_addr_q[127:96];
-          snapv_gpu_base_q[1] <= 1'b1;
-        end
-        20'hc5: snapv_gpu_base_q[1] <= 1'b0;
-        20'hc8: begin
-          snap_gpu_base_q[95:64] <= reg_gpu_base_addr_q[191:160];
-          snapv_gpu_base_q[2] <= 1'b1;
-        end
-        20'hc9: snapv_gpu_base_q[2] <= 1'b0;
-        20'hcc: begin
-          snap_gpu_base_q[127:96] <= reg_gpu_base_addr_q[255:224];
-          snapv_gpu_base_q[3] <= 1'b1;
-        end
-        20'hcd: snapv_gpu_base_q[3] <= 1'b0;
         20'hc2: begin
           snap_gpu_limit_q[31:0] <= reg_gpu_limit_addr_q[63:32];
           snapv_gpu_limit_q[0] <= 1'b1;
         end
         20'hc3: snapv_gpu_limit_q[0] <= 1'b0;
+        20'hc4: begin
+          snap_gpu_base_q[63:32] <= reg_gpu_base_addr_q[127:96];
+          snapv_gpu_base_q[1] <= 1'b1;
+        end
+        20'hc5: snapv_gpu_base_q[1] <= 1'b0;
         20'hc6: begin
           snap_gpu_limit_q[63:32] <= reg_gpu_limit_addr_q[127:96];
           snapv_gpu_limit_q[1] <= 1'b1;
         end
         20'hc7: snapv_gpu_limit_q[1] <= 1'b0;
+        20'hc8: begin
+          snap_gpu_base_q[95:64] <= reg_gpu_base_addr_q[191:160];
+          snapv_gpu_base_q[2] <= 1'b1;
+        end
+        20'hc9: snapv_gpu_base_q[2] <= 1'b0;
         20'hca: begin
           snap_gpu_limit_q[95:64] <= reg_gpu_limit_addr_q[191:160];
           snapv_gpu_limit_q[2] <= 1'b1;
         end
         20'hcb: snapv_gpu_limit_q[2] <= 1'b0;
+        20'hcc: begin
+          snap_gpu_base_q[127:96] <= reg_gpu_base_addr_q[255:224];
+          snapv_gpu_base_q[3] <= 1'b1;
+        end
+        20'hcd: snapv_gpu_base_q[3] <= 1'b0;
         20'hce: begin
           snap_gpu_limit_q[127:96] <= reg_gpu_limit_addr_q[255:224];
           snapv_gpu_limit_q[3] <= 1'b1;
         end
         20'hcf: snapv_gpu_limit_q[3] <= 1'b0;
         20'he4: begin
-          snap_port_mac_q[31:0] <= {16'h0, reg_port_mac_addr_q[47:32]};
+          snap_port_mac_q <= {16'h0, reg_port_mac_addr_q[47:32]};
           snapv_port_mac_q <= 1'b1;
         end
         20'he5: snapv_port_mac_q <= 1'b0;
         20'h102: begin
-          snap_trace_clk_q[31:0] <= trace_clk_count_i[63:32];
+          snap_trace_clk_q <= trace_clk_count_i[63:32];
           snapv_trace_clk_q <= 1'b1;
         end
         20'h103: snapv_trace_clk_q <= 1'b0;
@@ -1135,5 +1133,8 @@ module rnic_csr #(
       assert ((win_sel_q & (win_sel_q - 1'b1)) == '0);
     end
   end
+`endif
+`ifdef RNIC_REGS_PROPERTIES
+`include "rnic_csr_props.svh"
 `endif
 endmodule
