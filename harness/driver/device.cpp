@@ -242,6 +242,9 @@ uint32_t Device::create_mr(const MrRequest& r) {
   rnic_cmd_mr_set_va(c.bytes, r.va);
   rnic_cmd_mr_set_length(c.bytes, r.length);
   rnic_cmd_mr_set_iova(c.bytes, r.iova);
+  rnic_cmd_mr_set_invalid(c.bytes, r.invalid);
+  rnic_cmd_mr_set_page(c.bytes, r.page);
+  rnic_cmd_mr_set_first(c.bytes, r.first);
   command(c.bytes, "CREATE_MR");
   return r.index << 8 | r.tag;
 }

@@ -44,6 +44,9 @@ struct MrRequest {
   uint64_t va = 0, length = 0, iova = 0;
   bool local_write = true, remote_write = true, remote_read = true, remote_atomic = true;
   bool zero_based = false;
+  bool invalid = false;              // no access until a FAST_REG
+  uint8_t page = RNIC_MR_PAGE_FLAT;  // else iova is the page list
+  uint32_t first = 0;                // paged: offset of the first byte in its page
 };
 
 struct PathRequest {

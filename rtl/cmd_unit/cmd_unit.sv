@@ -359,6 +359,20 @@ module cmd_unit #(
       .psn_o(modify_psn)
   );
 
+  // A flat region must not run over the last address; a paged one has an aligned list and begins in
+  // its first page.
+  logic mr_place_ok;
+  always_comb begin
+    unique case (c_mr.page)
+      rnic_desc_pkg::MR_PAGE_FLAT:
+      mr_place_ok = c_mr.first == 32'd0 && (c_mr.iova + (c_mr.length - 64'd1)) >= c_mr.iova;
+      rnic_desc_pkg::MR_PAGE_PAGE_4K: mr_place_ok = c_mr.first < 32'h1000;
+      rnic_desc_pkg::MR_PAGE_PAGE_64K: mr_place_ok = c_mr.first < 32'h10000;
+      default: mr_place_ok = c_mr.first < 32'h200000;
+    endcase
+    if (c_mr.page != rnic_desc_pkg::MR_PAGE_FLAT && c_mr.iova[2:0] != 3'd0) mr_place_ok = 1'b0;
+  end
+
   logic exists, in_use, params_ok;
   always_comb begin
     exists = 1'b0;
@@ -369,10 +383,10 @@ module cmd_unit #(
       in_use = pd_used;
     end
     if (is_mr) begin
-      exists = mr_q.valid;
+      exists = mr_q.exists;
       // The last byte must have an address.
       params_ok = pd_ok && c_mr.length != 64'd0 && (c_mr.va + (c_mr.length - 64'd1)) >= c_mr.va &&
-                  (c_mr.iova + (c_mr.length - 64'd1)) >= c_mr.iova;
+                  mr_place_ok;
     end
     if (is_cq) begin
       exists = cq_q.valid;
@@ -513,7 +527,10 @@ module cmd_unit #(
   always_comb begin
     mr_cw = '0;
     if (is_create) begin
-      mr_cw.valid = 1'b1;
+      mr_cw.exists = 1'b1;
+      mr_cw.valid = !c_mr.invalid;
+      mr_cw.page = c_mr.page;
+      mr_cw.first = c_mr.first[20:0];
       mr_cw.tag = c_mr.key_tag;
       mr_cw.lwrite = c_mr.local_write;
       mr_cw.rwrite = c_mr.remote_write;
@@ -625,6 +642,9 @@ module cmd_unit #(
       a_mr.va = mr_q.va;
       a_mr.length = mr_q.length;
       a_mr.iova = mr_q.iova;
+      a_mr.invalid = !mr_q.valid;
+      a_mr.page = mr_q.page;
+      a_mr.first = {11'd0, mr_q.first};
     end
     if (answer_valid && is_cq) begin
       a_cq.log_size = cq_q.log_size;

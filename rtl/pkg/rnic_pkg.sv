@@ -489,7 +489,11 @@ package rnic_pkg;
     logic [15:0] pd;
     logic [63:0] va;
     logic [63:0] length;
-    logic [63:0] iova;
+    logic [63:0] iova;           // of the first byte; paged: of the page list
+    logic        exists;         // created; valid says whether it may be used
+    logic [1:0]  page;           // as in the descriptors (mr_page)
+    logic [20:0] first;          // paged: offset of the first byte in its page
+    logic [15:0] gen;            // paged: number of this registration, set by mr_table
   } mr_entry_t;
 
   // -- trace

@@ -2251,7 +2251,13 @@ module rnic_top #(
       .mrs3_valid,
       .mrs3,
       .cnt_mtt_hits_o(cnt_mtt_hits__mr_table),
-      .cnt_mtt_misses_o(cnt_mtt_misses__mr_table)
+      .cnt_mtt_misses_o(cnt_mtt_misses__mr_table),
+      .rdreq_valid(rd5_valid),
+      .rdreq_ready(rd5_ready),
+      .rdreq(rd5_req),
+      .rdrsp_valid,
+      .rdrsp,
+      .rdrsp_data(rdrsp_data[63:0])
   );
 
   // -- Contexts and tables
@@ -2996,14 +3002,12 @@ module rnic_top #(
   assign rd3_req = '0;
   assign rd4_valid = 1'b0;
   assign rd4_req = '0;
-  assign rd5_valid = 1'b0;
-  assign rd5_req = '0;
   assign rd6_valid = 1'b0;
   assign rd6_req = '0;
   logic unused_rc;
   assign unused_rc = ^{arm_valid, arm, tms_valid, tms, tmo_ready, cfg_timer_cfg_tick_shift,
       ctx_rq_lk_ready, ctx_rq_ctx_valid, ctx_rq_ctx, ctx_rl_lk_ready, ctx_rl_ctx_valid, ctx_rl_ctx,
-      rd3_ready, rd4_ready, rd5_ready, rd6_ready, unused_ev_last, unused_ev_src};
+      rd3_ready, rd4_ready, rd6_ready, unused_ev_last, unused_ev_src};
 
   // Hints and levels that later blocks use, and settings that wait for theirs.
   logic unused;

@@ -157,8 +157,10 @@ struct Model {
         if (n >= kNMr) return kBadIndex;
         if (mr.count(n)) return kInUse;
         const uint64_t va = c.get(16, 8), len = c.get(24, 8), iova = c.get(32, 8);
+        const uint64_t page = c.get(12, 1) & 3, first = c.get(40, 4);
+        const uint64_t page_size[] = {1, 4096, 65536, 0x200000};
         if (!pd.count(static_cast<unsigned>(c.get(10, 2))) || len == 0 || va + (len - 1) < va ||
-            iova + (len - 1) < iova)
+            first >= page_size[page] || (page == 0 ? iova + (len - 1) < iova : iova % 8 != 0))
           return kBadParam;
         mr.emplace(n, c);
         mr_pd[n] = static_cast<unsigned>(c.get(10, 2));
@@ -461,7 +463,8 @@ class World {
         CHECK(kConn.get(b, name) == value);
       }
     }
-    for (unsigned i = 0; i < kNMr; ++i) CHECK(valid(mrs, i, kMr) == (model.mr.count(i) != 0));
+    for (unsigned i = 0; i < kNMr; ++i)
+      CHECK(valid(mrs, i, kMr, "exists") == (model.mr.count(i) != 0));
     for (unsigned i = 0; i < kNCq; ++i) CHECK(valid(cqs, i, kCq) == (model.cq.count(i) != 0));
     for (unsigned i = 0; i < kNEq; ++i) CHECK(valid(eqs, i, kEq) == (model.eq.count(i) != 0));
     for (unsigned i = 0; i < kNPath; ++i)
@@ -528,8 +531,9 @@ class World {
   static Bits entry(std::map<uint64_t, Bits>& from, uint64_t index, const PkgStruct& type) {
     return from.count(index) ? from[index] : Bits(type.width());
   }
-  static bool valid(std::map<uint64_t, Bits>& from, uint64_t index, const PkgStruct& type) {
-    return from.count(index) && type.get(from[index], "valid") != 0;
+  static bool valid(std::map<uint64_t, Bits>& from, uint64_t index, const PkgStruct& type,
+                    const char* field = "valid") {
+    return from.count(index) && type.get(from[index], field) != 0;
   }
   void sample() {
     done += top.cnt_cmd_done_o;
@@ -579,8 +583,12 @@ Cmd random_command(Rng& r, const Model& m) {
   switch (op) {
     case kCreateMr:
       c.put(10, r.below(good ? 4 : 9), 2);
+      if (r.chance(0.5)) c.put(12, 0, 1).put(40, 0, 4);
       if (good)
-        c.put(16, r.bits(40), 8).put(24, r.bits(30) + 1, 8).put(32, r.bits(40), 8);
+        c.put(16, r.bits(40), 8)
+            .put(24, r.bits(30) + 1, 8)
+            .put(32, r.bits(40) & ~uint64_t{7}, 8)
+            .put(40, c.get(12, 1) % 4 == 0 ? 0 : r.bits(12), 4);
       else if (r.chance(0.5))
         c.put(16, ~uint64_t{0}, 8).put(24, r.below(3), 8);
       break;
@@ -726,15 +734,17 @@ TEST_CASE("queries answer with what the tables and the owners hold") {
   w.to_rts(4);
   Cmd mr_cmd = Cmd(kCreateMr, 5)
                    .put(8, 0x77, 1)
-                   .put(9, 0x1F, 1)
+                   .put(9, 0x3F, 1)
                    .put(10, 1, 2)
+                   .put(12, 2, 1)
+                   .put(40, 0xFFFF, 4)
                    .put(16, 0x1122334455667788, 8)
                    .put(24, 0x1000, 8)
                    .put(32, 0xAABBCCDD00, 8);
   REQUIRE(w.both(mr_cmd) == kOk);
   REQUIRE(w.both(Cmd(kQueryMr, 5)) == kOk);
   Cmd a = w.answer();
-  for (size_t i = 8; i < 40; ++i) CHECK(unsigned{a.b[i]} == unsigned{mr_cmd.b[i]});
+  for (size_t i = 8; i < 44; ++i) CHECK(unsigned{a.b[i]} == unsigned{mr_cmd.b[i]});
   Cmd path_cmd(kCreatePath, 4);
   for (size_t i = 8; i < 64; ++i) path_cmd.b[i] = static_cast<uint8_t>(i * 7);
   REQUIRE(w.both(path_cmd) == kOk);

@@ -46,7 +46,11 @@ const BitLayout kEntry({{"valid", 1},
                         {"pd", 16},
                         {"va", 64},
                         {"length", 64},
-                        {"iova", 64}});
+                        {"iova", 64},
+                        {"exists", 1},
+                        {"page", 2},
+                        {"first", 21},
+                        {"gen", 16}});
 
 struct Region {
   bool valid = false;
@@ -238,7 +242,7 @@ TEST_CASE(
   CHECK(w.good == 0);
 }
 
-TEST_CASE("mr_table answers one lookup per cycle on both ports, two cycles later") {
+TEST_CASE("mr_table answers one lookup per cycle and port, two cycles later") {
   World w;
   w.init();
   w.set(3, {true, 0x77, 0xF, false, 9, 0x1000, 0x10000, 0x55000});
