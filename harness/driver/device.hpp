@@ -23,6 +23,7 @@
 
 #include "harness/driver/bus.hpp"
 #include "harness/driver/queues.hpp"
+#include "regs/gen/rnic_regs.h"
 
 namespace rnic::driver {
 
