@@ -25,6 +25,22 @@ ProgramConfig writes(uint64_t seed, uint32_t mtu) {
           .weights = kWrites};
 }
 
+ProgramConfig all_verbs(uint64_t seed, uint32_t mtu) {
+  return {.seed = seed,
+          .requests = 60,
+          .pmtu = mtu,
+          .beat_bytes = test_width() / 8,
+          .max_bytes = 20000,
+          .max_sge = 6,
+          .max_inline = 96,
+          .weights = {1, 4, 3, 0, 6, 3, 6, 2, 2, 0}};
+}
+
+// Quick timers: 33 us, and 10 us for a receiver that is not ready.
+VerbsConnect quick(uint32_t mtu) { return {.mtu = mtu, .timeout = 3}; }
+
+golden::RunnerConfig late() { return {.late_receives = 0.7}; }
+
 }  // namespace
 
 TEST_CASE("WRITE programs between the RTL and the golden endpoint, both ways, clean wire") {
@@ -59,4 +75,145 @@ TEST_CASE("WRITE programs between two RTL NICs, both ways, clean wire") {
   run.add(p, 0);
   run.add(q, 1);
   REQUIRE(run.run(100'000'000'000));
+}
+
+TEST_CASE("programs of all verbs between the RTL and the golden endpoint, clean wire", "[.rc]") {
+  for (const uint32_t mtu : {256u, 1024u, 4096u}) {
+    INFO("path MTU " << mtu);
+    GoldenBed bed;
+    std::vector<Program> programs;
+    for (uint32_t n = 0; n < 2; ++n) {
+      VerbsConnect c = quick(mtu);
+      c.max_rd_atomic = n == 0 ? 16 : 2;
+      bed.connect(c);
+      programs.push_back(make_program(all_verbs(context_seed() * 100 + mtu + n, mtu)));
+    }
+    REQUIRE(bed.run({&programs[0], &programs[1]}));
+    for (uint32_t n = 0; n < 2; ++n) {
+      CHECK(bed.gold.responder(n).stats().gaps == 0);
+      CHECK(bed.gold.requester(n).stats().implied_naks == 0);
+      CHECK(bed.gold.requester(n).stats().timeouts == 0);
+    }
+  }
+}
+
+TEST_CASE("receives that come late are waited for, RTL against golden", "[.rc]") {
+  GoldenBed bed;
+  bed.connect(quick(1024));
+  ProgramConfig c = all_verbs(context_seed(), 1024);
+  c.requests = 40;
+  c.weights = {0, 4, 3, 0, 1, 3, 1, 0, 0, 0};
+  const Program p = make_program(c);
+  REQUIRE(bed.run({&p}, {.receives_ahead = 2, .late_receives = 0.9}));
+  CHECK(bed.gold.requester(0).stats().rnr_naks + bed.gold.responder(0).stats().rnr_naks > 0);
+}
+
+TEST_CASE("keys are taken away by SEND and locally, RTL against golden", "[.rc]") {
+  GoldenBed bed;
+  bed.connect(quick(1024));
+  ProgramConfig c = all_verbs(context_seed(), 1024);
+  c.spares = 10;
+  c.weights = {1, 2, 1, 4, 3, 1, 2, 0, 0, 4};
+  const Program p = make_program(c);
+  REQUIRE(bed.run({&p}));
+}
+
+TEST_CASE("programs of all verbs through bad weather, RTL against golden", "[.rc]") {
+  uint64_t again = 0, duplicates = 0, naks = 0;
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    const uint64_t root = context_seed() * 1000 + seed;
+    const uint32_t mtu = 256u << (seed % 5);
+    INFO("seed " << root << ", path MTU " << mtu);
+    GoldenBed bed({.rules = bad_weather(0.01), .seed = root, .check_wire = false});
+    std::vector<Program> programs;
+    for (uint32_t n = 0; n < 3; ++n) {
+      VerbsConnect c = quick(mtu);
+      c.max_rd_atomic = c.max_dest_rd_atomic = n == 0 ? 1 : 8;
+      c.psn_a = 0xFFFFF0 + n;
+      bed.connect(c, [&](golden::QpConfig& g) { g.responder.ack_count = n == 1 ? 8 : 1; });
+      programs.push_back(make_program(all_verbs(root * 10 + n, mtu)));
+    }
+    REQUIRE(bed.run({&programs[0], &programs[1], &programs[2]}, late()));
+    for (uint32_t n = 0; n < 3; ++n) {
+      again += bed.gold.requester(n).stats().retransmitted;
+      naks += bed.gold.responder(n).stats().sequence_naks;
+      duplicates += bed.gold.responder(n).stats().duplicates;
+    }
+  }
+  CHECK(again > 0);
+  CHECK(naks > 0);
+  CHECK(duplicates > 0);
+}
+
+TEST_CASE("programs of all verbs through bad weather, RTL against RTL", "[.rc]") {
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    const uint64_t root = context_seed() * 1000 + 500 + seed;
+    const uint32_t mtu = 256u << (seed % 5);
+    INFO("seed " << root << ", path MTU " << mtu);
+    wire::CableFaults faults(bad_weather(0.01), root, {});
+    BedOptions o;
+    o.faults_a = &faults.direction(0);
+    o.faults_b = &faults.direction(1);
+    o.check_wire = false;
+    Bed bed(o);
+    sim::HostEndpoint a(*bed.a.host), b(*bed.b.host);
+    std::vector<Program> programs;
+    for (uint32_t n = 0; n < 2; ++n) {
+      sim::ConnectOptions c;
+      c.mtu = mtu;
+      c.attributes = quick(mtu).request();
+      auto [qa, qb] = bed.connect(c);
+      a.attach(*qa);
+      b.attach(*qb);
+      programs.push_back(make_program(all_verbs(root * 10 + n, mtu)));
+    }
+    ProgramRun run(bed.world, a, b);
+    for (uint32_t n = 0; n < 2; ++n) run.add(programs[n], n, late());
+    REQUIRE(run.run(100'000'000'000));
+  }
+}
+
+TEST_CASE("programs that end with an error, the RTL as requester and as responder", "[.rc]") {
+  for (uint32_t e = 1; e < golden::kEndings; ++e) {
+    for (const bool rtl_asks : {true, false}) {
+      const auto ending = static_cast<golden::Ending>(e);
+      INFO(to_string(ending) << ", requester is the " << (rtl_asks ? "RTL" : "golden endpoint"));
+      GoldenBed bed({.check_wire = ending != golden::Ending::kMisalignedAtomic});
+      bed.connect(quick(512));
+      ProgramConfig c = all_verbs(context_seed() * 100 + e, 512);
+      c.requests = 15;
+      c.both_ways = false;
+      c.max_bytes = 8192;
+      c.ending = ending;
+      const Program p = make_program(c);
+      golden::Endpoint& first = rtl_asks ? static_cast<golden::Endpoint&>(*bed.rtl) : bed.gold;
+      golden::Endpoint& second = rtl_asks ? static_cast<golden::Endpoint&>(bed.gold) : *bed.rtl;
+      ProgramRun run(bed.world, first, second);
+      run.add(p, 0);
+      CHECK(run.run(10'000'000'000));
+    }
+  }
+}
+
+TEST_CASE("a million packets through bad weather, RTL against golden and RTL against RTL",
+          "[.soak]") {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    const uint64_t root = context_seed() * 100'000 + seed;
+    uint64_t frames = 0;
+    for (uint64_t part = 0; frames < 1'000'000; ++part) {
+      const uint32_t mtu = 256u << (seed % 5);
+      INFO("seed " << root << ", part " << part << ", path MTU " << mtu);
+      GoldenBed bed({.rules = bad_weather(0.01), .seed = root + part * 1000, .check_wire = false});
+      std::vector<Program> programs;
+      for (uint32_t n = 0; n < 4; ++n) {
+        bed.connect(quick(mtu));
+        ProgramConfig c = all_verbs(root * 1000 + part * 10 + n, mtu);
+        c.requests = 1000;
+        programs.push_back(make_program(c));
+      }
+      REQUIRE(bed.run({&programs[0], &programs[1], &programs[2], &programs[3]}, late(),
+                      10'000'000'000'000));
+      frames += bed.tap.frames();
+    }
+  }
 }
