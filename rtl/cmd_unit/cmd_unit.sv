@@ -405,7 +405,7 @@ module cmd_unit #(
     end
     if (is_qp) begin
       exists = conn_q.exists;
-      params_ok = pd_ok && cq_both_q && c_qp.service == 2'd0 && c_qp.log_sq != 4'd0 &&
+      params_ok = pd_ok && cq_both_q && c_qp.service != 2'd3 && c_qp.log_sq != 4'd0 &&
           c_qp.log_rq != 4'd0 &&
                   c_qp.sq_base[5:0] == 6'd0 && c_qp.rq_base[5:0] == 6'd0 &&
                       c_qp.send_cqn < 16'(N_CQ) &&
@@ -518,6 +518,8 @@ module cmd_unit #(
         cw.sq_base = c_qp.sq_base;
         cw.rq_base = c_qp.rq_base;
         cw.rate = cfg_rate_i;
+        // A UD message is one packet; its limit is the port's.
+        if (c_qp.service == rnic_desc_pkg::QP_TYPE_UD) cw.mtu = 3'd5;
       end
     end
   end

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state machine of a QP as one combinational rule: from the connection half and a MODIFY
 // command to its status, the next connection half and the order for the owners of the other halves.
-// Facts: roce.md section 5. SQD and SQE are refused until they are built.
+// Facts: roce.md section 5. SQE is entered by hardware only.
 module qp_modify (
     input  rnic_pkg::qp_conn_t       now_i,
     input  rnic_desc_pkg::cmd_qp_t   cmd_i,
@@ -25,6 +25,7 @@ module qp_modify (
   localparam logic [15:0] A_RNR_RETRY = 16'h0400;
   localparam logic [15:0] A_RD = 16'h0800;
   localparam logic [15:0] A_DEST_RD = 16'h1000;
+  localparam logic [15:0] A_QKEY = 16'h2000;
   localparam logic [15:0] A_RATE = 16'h4000;
   localparam logic [15:0] A_CUR = 16'h8000;
 
@@ -36,7 +37,12 @@ module qp_modify (
                   cmd_i.mask_rq_psn, cmd_i.mask_dest, cmd_i.mask_mtu, cmd_i.mask_path,
                       cmd_i.mask_access, cmd_i.mask_pkey};
 
-  logic legal;
+  // What a step needs and allows, by the service of the QP.
+  logic legal, rc, ud;
+  logic [15:0] always_ok;  // attributes that any step of this service allows
+  assign rc = now_i.qtype == rnic_desc_pkg::QP_TYPE_RC;
+  assign ud = now_i.qtype == rnic_desc_pkg::QP_TYPE_UD;
+  assign always_ok = ud ? A_QKEY : A_ACCESS;
   always_comb begin
     legal = 1'b1;
     needed = '0;
@@ -44,26 +50,34 @@ module qp_modify (
     order_o = rnic_pkg::QPI_KICK;
     psn_o = '0;
     unique case ({now_i.state, cmd_i.state})
-      {rnic_pkg::QPS_RESET, rnic_pkg::QPS_INIT}: begin
-        needed = A_PKEY | A_ACCESS;
-      end
-      {rnic_pkg::QPS_INIT, rnic_pkg::QPS_INIT}: begin
-        allowed = A_PKEY | A_ACCESS;
-      end
+      {rnic_pkg::QPS_RESET, rnic_pkg::QPS_INIT}: needed = A_PKEY | always_ok;
+      {rnic_pkg::QPS_INIT, rnic_pkg::QPS_INIT}: allowed = A_PKEY | always_ok;
       {rnic_pkg::QPS_INIT, rnic_pkg::QPS_RTR}: begin
-        needed = A_PATH | A_MTU | A_DEST | A_RQ_PSN | A_DEST_RD | A_RNR;
-        allowed = A_PKEY | A_ACCESS;
+        if (!ud) needed = A_PATH | A_MTU | A_DEST | A_RQ_PSN;
+        if (rc) needed = needed | A_DEST_RD | A_RNR;
+        allowed = A_PKEY | always_ok;
         order_o = rnic_pkg::QPI_RTR;
-        psn_o = cmd_i.rq_psn;
+        psn_o = ud ? 24'd0 : cmd_i.rq_psn;
       end
       {rnic_pkg::QPS_RTR, rnic_pkg::QPS_RTS}: begin
-        needed = A_SQ_PSN | A_TIMEOUT | A_RETRY | A_RNR_RETRY | A_RD;
-        allowed = A_ACCESS | A_RNR;
+        needed = A_SQ_PSN;
+        if (rc) needed = needed | A_TIMEOUT | A_RETRY | A_RNR_RETRY | A_RD;
+        allowed = rc ? (always_ok | A_RNR) : always_ok;
         order_o = rnic_pkg::QPI_RTS;
         psn_o = cmd_i.sq_psn;
       end
-      {rnic_pkg::QPS_RTS, rnic_pkg::QPS_RTS}: begin
-        allowed = A_ACCESS | A_RNR;
+      {rnic_pkg::QPS_RTS, rnic_pkg::QPS_RTS}, {rnic_pkg::QPS_SQD, rnic_pkg::QPS_RTS}:
+      allowed = rc ? (always_ok | A_RNR) : always_ok;
+      {rnic_pkg::QPS_RTS, rnic_pkg::QPS_SQD}: allowed = '0;
+      {rnic_pkg::QPS_SQD, rnic_pkg::QPS_SQD}: begin
+        allowed = A_PKEY | always_ok;
+        if (!ud) allowed = allowed | A_PATH;
+        if (rc) allowed = allowed | A_TIMEOUT | A_RETRY | A_RNR_RETRY | A_RD | A_DEST_RD | A_RNR;
+      end
+      {rnic_pkg::QPS_SQE, rnic_pkg::QPS_RTS}: begin
+        legal = !rc;
+        allowed = always_ok;
+        order_o = rnic_pkg::QPI_RESUME;
       end
       default: begin
         legal = cmd_i.state == rnic_pkg::QPS_RESET ||
@@ -111,6 +125,7 @@ module qp_modify (
       if (cmd_i.mask_rnr_retry) next_o.rnr_retry = cmd_i.rnr_retry;
       if (cmd_i.mask_rd_atomic) next_o.max_rd_atomic = cmd_i.max_rd_atomic;
       if (cmd_i.mask_dest_rd) next_o.max_dest_rd = cmd_i.max_dest_rd_atomic;
+      if (cmd_i.mask_qkey) next_o.qkey = cmd_i.qkey;
       if (cmd_i.mask_rate) next_o.rate = cmd_i.rate;
     end
     if (cmd_i.state == rnic_pkg::QPS_ERR && now_i.state != rnic_pkg::QPS_ERR)

@@ -136,6 +136,7 @@ package rnic_pkg;
   localparam logic [2:0] QPI_RTS = 3'd2;    // psn = first to send
   localparam logic [2:0] QPI_ERR = 3'd3;    // the QP is in ERR now
   localparam logic [2:0] QPI_KICK = 3'd4;   // state or attributes changed: look again
+  localparam logic [2:0] QPI_RESUME = 3'd5; // SQE to RTS: the send queue goes on
   typedef struct packed {
     logic [2:0]  op;
     logic [23:0] qpn;

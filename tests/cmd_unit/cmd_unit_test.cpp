@@ -90,6 +90,9 @@ struct Cmd {
   uint32_t number() const { return static_cast<uint32_t>(get(4, 3)); }
 };
 
+constexpr unsigned kRc = 0, kUc = 1, kUd = 2;
+constexpr uint64_t kOrderResume = 5;
+
 struct Told {
   unsigned target = 0;
   uint64_t op = 0, qpn = 0, psn = 0;
@@ -104,7 +107,7 @@ std::ostream& operator<<(std::ostream& out, const Told& o) {
 struct Model {
   struct Qp {
     bool exists = false, has_path = false;
-    unsigned state = kReset, pd = 0, scq = 0, rcq = 0, path = 0, cause = 0;
+    unsigned type = kRc, state = kReset, pd = 0, scq = 0, rcq = 0, path = 0, cause = 0;
     std::map<std::string, uint64_t> attr;
   };
   std::set<unsigned> pd;
@@ -225,7 +228,7 @@ struct Model {
         if (q.exists) return kInUse;
         const auto p = static_cast<unsigned>(c.get(14, 2)), s = static_cast<unsigned>(c.get(44, 2)),
                    r = static_cast<unsigned>(c.get(48, 2));
-        if (!pd.count(p) || !cq.count(s) || !cq.count(r) || (c.get(13, 1) & 3) != 0 ||
+        if (!pd.count(p) || !cq.count(s) || !cq.count(r) || (c.get(13, 1) & 3) == 3 ||
             (c.get(46, 1) & 15) == 0 || (c.get(50, 1) & 15) == 0 || c.get(56, 8) % 64 != 0 ||
             c.get(64, 8) % 64 != 0) {
           return kBadParam;
@@ -235,6 +238,8 @@ struct Model {
         q.pd = p;
         q.scq = s;
         q.rcq = r;
+        q.type = static_cast<unsigned>(c.get(13, 1) & 3);
+        if (q.type == kUd) q.attr["mtu"] = 5;
         all(kClear);
         return kOk;
       }
@@ -265,22 +270,47 @@ struct Model {
     if (!q.exists) return kNotFound;
     if ((given & kCurState) && cur != q.state) return kBadState;
     struct Row {
-      unsigned from, to;
+      unsigned type, from, to;
       uint32_t needed, optional;
       uint64_t order;
     };
+    // Facts: roce.md section 5; what UC and UD lack of an RC connection falls away.
     static const Row kRows[] = {
-        {kReset, kInit, kPkey | kAccess, 0, kOrderKick},
-        {kInit, kInit, 0, kPkey | kAccess, kOrderKick},
-        {kInit, kRtr, kPathAttr | kMtu | kDest | kRqPsn | kDestRd | kRnrTimer, kPkey | kAccess,
+        {kRc, kReset, kInit, kPkey | kAccess, 0, kOrderKick},
+        {kRc, kInit, kInit, 0, kPkey | kAccess, kOrderKick},
+        {kRc, kInit, kRtr, kPathAttr | kMtu | kDest | kRqPsn | kDestRd | kRnrTimer, kPkey | kAccess,
          kOrderRtr},
-        {kRtr, kRts, kSqPsn | kTimeout | kRetry | kRnrRetry | kRdAtomic, kAccess | kRnrTimer,
+        {kRc, kRtr, kRts, kSqPsn | kTimeout | kRetry | kRnrRetry | kRdAtomic, kAccess | kRnrTimer,
          kOrderRts},
-        {kRts, kRts, 0, kAccess | kRnrTimer, kOrderKick},
+        {kRc, kRts, kRts, 0, kAccess | kRnrTimer, kOrderKick},
+        {kRc, kRts, kSqd, 0, 0, kOrderKick},
+        {kRc, kSqd, kSqd, 0,
+         kPathAttr | kTimeout | kRetry | kRnrRetry | kRdAtomic | kDestRd | kPkey | kAccess |
+             kRnrTimer,
+         kOrderKick},
+        {kRc, kSqd, kRts, 0, kAccess | kRnrTimer, kOrderKick},
+        {kUc, kReset, kInit, kPkey | kAccess, 0, kOrderKick},
+        {kUc, kInit, kInit, 0, kPkey | kAccess, kOrderKick},
+        {kUc, kInit, kRtr, kPathAttr | kMtu | kDest | kRqPsn, kPkey | kAccess, kOrderRtr},
+        {kUc, kRtr, kRts, kSqPsn, kAccess, kOrderRts},
+        {kUc, kRts, kRts, 0, kAccess, kOrderKick},
+        {kUc, kRts, kSqd, 0, 0, kOrderKick},
+        {kUc, kSqd, kSqd, 0, kPathAttr | kPkey | kAccess, kOrderKick},
+        {kUc, kSqd, kRts, 0, kAccess, kOrderKick},
+        {kUc, kSqe, kRts, 0, kAccess, kOrderResume},
+        {kUd, kReset, kInit, kPkey | kQkey, 0, kOrderKick},
+        {kUd, kInit, kInit, 0, kPkey | kQkey, kOrderKick},
+        {kUd, kInit, kRtr, 0, kPkey | kQkey, kOrderRtr},
+        {kUd, kRtr, kRts, kSqPsn, kQkey, kOrderRts},
+        {kUd, kRts, kRts, 0, kQkey, kOrderKick},
+        {kUd, kRts, kSqd, 0, 0, kOrderKick},
+        {kUd, kSqd, kSqd, 0, kPkey | kQkey, kOrderKick},
+        {kUd, kSqd, kRts, 0, kQkey, kOrderKick},
+        {kUd, kSqe, kRts, 0, kQkey, kOrderResume},
     };
     const Row* row = nullptr;
     for (const Row& r : kRows)
-      if (r.from == q.state && r.to == to) row = &r;
+      if (r.type == q.type && r.from == q.state && r.to == to) row = &r;
     const bool dead = to == kReset || (to == kErr && q.state != kReset);
     if (row == nullptr && !dead) return kBadTransition;
     if (row != nullptr) {
@@ -313,13 +343,16 @@ struct Model {
       set(kRnrRetry, "rnr_retry", c.get(33, 1) >> 4 & 7);
       set(kRdAtomic, "max_rd_atomic", c.get(34, 1));
       set(kDestRd, "max_dest_rd", c.get(35, 1));
+      set(kQkey, "qkey", c.get(36, 4));
       set(kRate, "rate", c.get(52, 3) & 0xFFFFF);
     }
     q.state = to;
     const uint64_t op = to == kReset ? uint64_t{kClear}
                         : to == kErr ? uint64_t{kOrderErr}
                                      : row->order;
-    const uint64_t psn = op == kOrderRtr ? c.get(20, 3) : op == kOrderRts ? c.get(24, 3) : 0;
+    const uint64_t psn = op == kOrderRtr && q.type != kUd ? c.get(20, 3)
+                         : op == kOrderRts                ? c.get(24, 3)
+                                                          : 0;
     for (unsigned t = 0; t < 8; ++t) orders.push_back({t, op, n, psn});
     return kOk;
   }
@@ -503,8 +536,9 @@ class World {
   static Cmd cq_cmd(unsigned n, unsigned eqn) {
     return Cmd(kCreateCq, n).put(8, 6, 1).put(9, eqn, 1).put(16, 0x8000, 8);
   }
-  static Cmd qp_cmd(unsigned n, unsigned pd, unsigned scq, unsigned rcq) {
+  static Cmd qp_cmd(unsigned n, unsigned pd, unsigned scq, unsigned rcq, unsigned type = kRc) {
     return Cmd(kCreateQp, n)
+        .put(13, type, 1)
         .put(14, pd, 2)
         .put(44, scq, 2)
         .put(48, rcq, 2)
@@ -603,19 +637,21 @@ Cmd random_command(Rng& r, const Model& m) {
     case kCreateQp:
       c.put(14, r.below(4), 2).put(44, r.below(5), 2).put(48, r.below(5), 2);
       if (good)
-        c.put(13, 0x10 * r.bits(1), 1)
+        c.put(13, 0x10 * r.bits(1) + r.below(3), 1)
             .put(46, r.between(1, 15), 1)
             .put(50, r.between(1, 15), 1)
             .put(56, r.bits(40) << 6, 8)
             .put(64, r.bits(40) << 6, 8);
       break;
     case kModifyQp: {
-      static const uint32_t kGood[] = {kPkey | kAccess,
-                                       kPathAttr | kMtu | kDest | kRqPsn | kDestRd | kRnrTimer,
-                                       kSqPsn | kTimeout | kRetry | kRnrRetry | kRdAtomic, 0};
-      const unsigned state = m.qp[c.number() % kNQp].state;
-      unsigned to = state <= 3 ? std::min(state + 1, 3u) : static_cast<unsigned>(r.below(7));
-      uint32_t mask = kGood[std::min(state, 3u)];
+      static const uint32_t kGood[3][4] = {
+          {kPkey | kAccess, kPathAttr | kMtu | kDest | kRqPsn | kDestRd | kRnrTimer,
+           kSqPsn | kTimeout | kRetry | kRnrRetry | kRdAtomic, 0},
+          {kPkey | kAccess, kPathAttr | kMtu | kDest | kRqPsn, kSqPsn, 0},
+          {kPkey | kQkey, 0, kSqPsn, 0}};
+      const unsigned state = m.qp[c.number() % kNQp].state, type = m.qp[c.number() % kNQp].type;
+      unsigned to = state < 3 ? state + 1 : static_cast<unsigned>(r.below(7));
+      uint32_t mask = kGood[type][std::min(state, 3u)];
       if (state == kInit && r.chance(0.2)) {
         to = kInit;
         mask = static_cast<uint32_t>(r.below(4));
@@ -664,6 +700,11 @@ TEST_CASE("random commands change exactly what the rules say and answer with the
                                             {1u, 2u},
                                             {2u, 3u},
                                             {3u, 3u},
+                                            {3u, 4u},
+                                            {4u, 4u},
+                                            {4u, 3u},
+                                            {4u, 6u},
+                                            {4u, 0u},
                                             {1u, 6u},
                                             {2u, 6u},
                                             {3u, 6u},
@@ -683,24 +724,33 @@ TEST_CASE("random commands change exactly what the rules say and answer with the
 TEST_CASE("every transition between states is allowed or refused as the table says") {
   World w;
   w.basics();
-  const uint32_t all = 0xFFFF & ~uint32_t{kCurState | kQkey};
-  for (unsigned from : {0u, 1u, 2u, 3u, 6u}) {
-    for (unsigned to = 0; to < 16; ++to) {
-      // To the state, by the shortest way.
-      REQUIRE(w.both(Cmd(kResetQp, 4)) == kOk);
-      Cmd c(kModifyQp, 4);
-      c.put(16, 5, 3).put(19, 3, 1).put(40, 3, 2);
-      if (from >= 1) REQUIRE(w.both(c.put(8, kPkey | kAccess, 2).put(12, kInit, 1)) == kOk);
-      if (from >= 2 && from != 6)
-        REQUIRE(w.both(c.put(8, kPathAttr | kMtu | kDest | kRqPsn | kDestRd | kRnrTimer, 2)
-                           .put(12, kRtr, 1)) == kOk);
-      if (from == 3)
-        REQUIRE(w.both(c.put(8, kSqPsn | kTimeout | kRetry | kRnrRetry | kRdAtomic, 2)
-                           .put(12, kRts, 1)) == kOk);
-      if (from == 6) REQUIRE(w.both(c.put(8, 0, 2).put(12, kErr, 1)) == kOk);
-      for (uint32_t mask : {0u, all}) {
-        if (w.model.qp[4].state != from) continue;
-        w.both(c.put(8, mask, 2).put(12, to, 1));
+  const uint32_t all = 0xFFFF & ~uint32_t{kCurState};
+  static const uint32_t kNeeded[3][3] = {
+      {kPkey | kAccess, kPathAttr | kMtu | kDest | kRqPsn | kDestRd | kRnrTimer,
+       kSqPsn | kTimeout | kRetry | kRnrRetry | kRdAtomic},
+      {kPkey | kAccess, kPathAttr | kMtu | kDest | kRqPsn, kSqPsn},
+      {kPkey | kQkey, 0, kSqPsn}};
+  for (unsigned type : {kRc, kUc, kUd}) {
+    REQUIRE(w.both(Cmd(kDestroyQp, 4)) == kOk);
+    REQUIRE(w.both(World::qp_cmd(4, 1, 2, 2, type)) == kOk);
+    for (unsigned from : {0u, 1u, 2u, 3u, 4u, 6u}) {
+      for (unsigned to = 0; to < 16; ++to) {
+        // To the state, by the shortest way.
+        REQUIRE(w.both(Cmd(kResetQp, 4)) == kOk);
+        Cmd c(kModifyQp, 4);
+        c.put(16, 5, 3).put(19, 3, 1).put(40, 3, 2);
+        const unsigned way = from == 6 ? 1 : std::min(from, 3u);
+        for (unsigned s = 1; s <= way; ++s)
+          REQUIRE(w.both(c.put(8, kNeeded[type][s - 1], 2).put(12, s, 1)) == kOk);
+        if (from == 4) REQUIRE(w.both(c.put(8, 0, 2).put(12, kSqd, 1)) == kOk);
+        if (from == 6) REQUIRE(w.both(c.put(8, 0, 2).put(12, kErr, 1)) == kOk);
+        // Nothing, everything, and each attribute alone.
+        for (uint32_t mask : {0u, all}) {
+          if (w.model.qp[4].state == from) w.both(c.put(8, mask, 2).put(12, to, 1));
+        }
+        for (unsigned bit = 0; bit < 15; ++bit) {
+          if (w.model.qp[4].state == from) w.both(c.put(8, 1u << bit, 2).put(12, to, 1));
+        }
       }
     }
   }
