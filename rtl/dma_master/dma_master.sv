@@ -34,7 +34,9 @@ module dma_master #(
   input  logic                     drain_i,
   output logic                     idle_o,
 
-  // Read clients: 0 wqe_fetch_engine (RD_WQE), 1 sq_engine (RD_PAYLOAD), 2 spare (RD_RQ).
+  // Read clients: 0 wqe_fetch_engine (RD_WQE), 1 sq_engine and 2 resp_engine (RD_PAYLOAD, into
+  // slots of tx_buffer), 3 rq_store (RD_RQ), 4 atomic_unit (RD_ATOMIC), 5 mr_table (RD_MTT), 6
+  // qp_context_mgr (RD_CTX).
   input  logic                     rd0_valid,
   output logic                     rd0_ready,
   input  rnic_pkg::dma_rd_req_t    rd0_req,
@@ -44,11 +46,23 @@ module dma_master #(
   input  logic                     rd2_valid,
   output logic                     rd2_ready,
   input  rnic_pkg::dma_rd_req_t    rd2_req,
+  input  logic                     rd3_valid,
+  output logic                     rd3_ready,
+  input  rnic_pkg::dma_rd_req_t    rd3_req,
+  input  logic                     rd4_valid,
+  output logic                     rd4_ready,
+  input  rnic_pkg::dma_rd_req_t    rd4_req,
+  input  logic                     rd5_valid,
+  output logic                     rd5_ready,
+  input  rnic_pkg::dma_rd_req_t    rd5_req,
+  input  logic                     rd6_valid,
+  output logic                     rd6_ready,
+  input  rnic_pkg::dma_rd_req_t    rd6_req,
   output logic                     rdrsp_valid,       // no ready
   output rnic_pkg::dma_rd_rsp_t    rdrsp,
   output logic [DATA_W-1:0]        rdrsp_data,
 
-  // Write clients: 0 rx_placer, 1 cqe_gen, 2 event_queue, 3 spare.
+  // Write clients: 0 rx_placer, 1 cqe_gen, 2 event_queue, 3 atomic_unit, 4 qp_context_mgr.
   input  logic                     wr0_req_valid,
   output logic                     wr0_req_ready,
   input  rnic_pkg::dma_wr_req_t    wr0_req,
@@ -81,6 +95,18 @@ module dma_master #(
   input  logic [DATA_W-1:0]        wr3_dat_data,
   input  logic [7:0]               wr3_dat_cnt,
   input  logic                     wr3_dat_last,
+  input  logic                     wr4_req_valid,
+  output logic                     wr4_req_ready,
+  input  rnic_pkg::dma_wr_req_t    wr4_req,
+  input  logic                     wr4_dat_valid,
+  output logic                     wr4_dat_ready,
+  input  logic [DATA_W-1:0]        wr4_dat_data,
+  input  logic [7:0]               wr4_dat_cnt,
+  input  logic                     wr4_dat_last,
+  // One pulse per write whose last row is on the bus, in the order of acceptance: writes with
+  // ticket (resp_engine), writes of client 3 (atomic_unit).
+  output logic                     placed_o,
+  output logic                     wr3_placed_o,
   output logic                     fault_valid,
   input  logic                     fault_ready,
   output rnic_pkg::dma_fault_t     fault,
@@ -149,20 +175,7 @@ module dma_master #(
   output logic                     trc_sampled_o,
   output logic                     trc2_valid_o,
   output logic [63:0]              trc2_o,
-  output logic                     trc2_sampled_o,
-  output logic placed_o,
-  input  logic rd3_valid,
-  output logic rd3_ready,
-  input  rnic_pkg::dma_rd_req_t rd3_req,
-  input  logic rd4_valid,
-  output logic rd4_ready,
-  input  rnic_pkg::dma_rd_req_t rd4_req,
-  input  logic rd5_valid,
-  output logic rd5_ready,
-  input  rnic_pkg::dma_rd_req_t rd5_req,
-  input  logic rd6_valid,
-  output logic rd6_ready,
-  input  rnic_pkg::dma_rd_req_t rd6_req
+  output logic                     trc2_sampled_o
 );
 
   logic rd_idle, wr_idle;
@@ -176,8 +189,10 @@ module dma_master #(
   ) u_read (
     .clk_i, .rst_i, .cfg_mrrs_i, .cfg_pacing_i, .cfg_timeout_us_i, .gdr_en_i, .gpu_base_i,
     .gpu_limit_i, .devmem_base_i, .drain_i, .idle_o(rd_idle),
-    .rd_valid({rd2_valid, rd1_valid, rd0_valid}), .rd_ready({rd2_ready, rd1_ready, rd0_ready}),
-    .rd0_req, .rd1_req, .rd2_req, .rdrsp_valid, .rdrsp, .rdrsp_data, .dm_rd_valid, .dm_rd_ready,
+    .rd_valid({rd6_valid, rd5_valid, rd4_valid, rd3_valid, rd2_valid, rd1_valid, rd0_valid}),
+    .rd_ready({rd6_ready, rd5_ready, rd4_ready, rd3_ready, rd2_ready, rd1_ready, rd0_ready}),
+    .rd_reqs({rd6_req, rd5_req, rd4_req, rd3_req, rd2_req, rd1_req, rd0_req}), .rdrsp_valid,
+    .rdrsp, .rdrsp_data, .dm_rd_valid, .dm_rd_ready,
     .dm_rd_row, .dm_rd_data, .m_axi_arvalid, .m_axi_arready, .m_axi_arid, .m_axi_araddr,
     .m_axi_arlen, .m_axi_aruser, .m_axi_rvalid, .m_axi_rready, .m_axi_rid, .m_axi_rdata,
     .m_axi_rresp, .m_axi_rlast, .m_axi_ruser, .cnt_reads_o(cnt_dma_reads_o),
@@ -191,15 +206,17 @@ module dma_master #(
     .gpu_accepted_o, .gpu_done_o, .dev_accepted_o, .dev_done_o,
     .clk_i, .rst_i, .cfg_mps_i, .cfg_relaxed_i, .gdr_en_i, .gpu_base_i, .gpu_limit_i,
     .devmem_base_i, .drain_i, .idle_o(wr_idle),
-    .req_valid({wr3_req_valid, wr2_req_valid, wr1_req_valid, wr0_req_valid}),
-    .req_ready({wr3_req_ready, wr2_req_ready, wr1_req_ready, wr0_req_ready}), .req0(wr0_req),
-    .req1(wr1_req), .req2(wr2_req), .req3(wr3_req),
-    .dat_valid({wr3_dat_valid, wr2_dat_valid, wr1_dat_valid, wr0_dat_valid}),
-    .dat_ready({wr3_dat_ready, wr2_dat_ready, wr1_dat_ready, wr0_dat_ready}),
+    .req_valid({wr4_req_valid, wr3_req_valid, wr2_req_valid, wr1_req_valid, wr0_req_valid}),
+    .req_ready({wr4_req_ready, wr3_req_ready, wr2_req_ready, wr1_req_ready, wr0_req_ready}),
+    .req0(wr0_req), .req1(wr1_req), .req2(wr2_req), .req3(wr3_req), .req4(wr4_req),
+    .dat_valid({wr4_dat_valid, wr3_dat_valid, wr2_dat_valid, wr1_dat_valid, wr0_dat_valid}),
+    .dat_ready({wr4_dat_ready, wr3_dat_ready, wr2_dat_ready, wr1_dat_ready, wr0_dat_ready}),
     .dat0_data(wr0_dat_data), .dat1_data(wr1_dat_data), .dat2_data(wr2_dat_data),
-    .dat3_data(wr3_dat_data), .dat_cnt({wr3_dat_cnt, wr2_dat_cnt, wr1_dat_cnt, wr0_dat_cnt}),
-    .dat_last({wr3_dat_last, wr2_dat_last, wr1_dat_last, wr0_dat_last}), .fault_valid, .fault_ready,
-    .fault, .dm_wr_valid, .dm_wr_ready, .dm_wr_row, .dm_wr_data, .dm_wr_strb, .m_axi_awvalid,
+    .dat3_data(wr3_dat_data), .dat4_data(wr4_dat_data), .placed_o, .placed3_o(wr3_placed_o),
+    .dat_cnt({wr4_dat_cnt, wr3_dat_cnt, wr2_dat_cnt, wr1_dat_cnt, wr0_dat_cnt}),
+    .dat_last({wr4_dat_last, wr3_dat_last, wr2_dat_last, wr1_dat_last, wr0_dat_last}), .fault_valid,
+    .fault_ready, .fault, .dm_wr_valid, .dm_wr_ready, .dm_wr_row, .dm_wr_data, .dm_wr_strb,
+    .m_axi_awvalid,
     .m_axi_awready, .m_axi_awid, .m_axi_awaddr, .m_axi_awlen, .m_axi_awuser, .m_axi_wvalid,
     .m_axi_wready, .m_axi_wdata, .m_axi_wstrb, .m_axi_wlast, .m_axi_bvalid, .m_axi_bready,
     .m_axi_bid, .m_axi_bresp, .cnt_writes_o(cnt_dma_writes_o),
@@ -211,14 +228,4 @@ module dma_master #(
     .clk_i, .rst_i, .pulse_i({wr_page_fault, rd_page_fault}), .pulse_o(cnt_dma_page_fault_o));
   pulse_merge #(.N(2)) u_gdr_refused (
     .clk_i, .rst_i, .pulse_i({wr_gdr_refused, rd_gdr_refused}), .pulse_o(cnt_gdr_refused_o));
-
-  // Ports of the complete RC transport that this block does not use yet.
-  assign placed_o = '0;
-  assign rd3_ready = '0;
-  assign rd4_ready = '0;
-  assign rd5_ready = '0;
-  assign rd6_ready = '0;
-  logic unused_rc;
-  assign unused_rc = ^{rd3_valid, rd3_req, rd4_valid, rd4_req, rd5_valid, rd5_req, rd6_valid,
-      rd6_req};
 endmodule

@@ -7,7 +7,7 @@
 `include "rnic_assert.svh"
 
 module dma_rd_lane #(
-  parameter int unsigned CLIENT = 0,
+  parameter int unsigned CLIENT = 0,          // of the answer (rnic_pkg::RD_*)
   parameter int unsigned DEVMEM_BYTES = 262144
 ) (
   input  logic                  clk_i,
@@ -24,7 +24,7 @@ module dma_rd_lane #(
   input  rnic_pkg::dma_rd_req_t rd_req,
 
   output logic                  job_valid_o,
-  output logic [110:0]          job_o,        // dma_read's job_t
+  output logic [112:0]          job_o,        // dma_read's job_t
   output logic                  is_host_o,    // job_valid_o and its target
   output logic                  is_gpu_o,
   output logic                  is_dev_o,
@@ -32,7 +32,7 @@ module dma_rd_lane #(
   input  logic                  leave_i,      // the job goes
   // a TLP was cut off; next_i is the rest (unless leave_i)
   input  logic                  cut_i,
-  input  logic [110:0]          next_i
+  input  logic [112:0]          next_i
 );
   logic         ok, refused;
   logic [1:0]   target, gpu, target_q;
@@ -41,7 +41,7 @@ module dma_rd_lane #(
   logic [5:0]   base, count;
   logic [5:0]   next_tlp [256];
   logic         valid_q, fire;
-  logic [110:0] job_q;
+  logic [112:0] job_q;
 
   dma_target #(.DEVMEM_BYTES(DEVMEM_BYTES)) u_target (
     .valid_i(rd_valid), .addr_i(rd_req.addr), .len_i({19'd0, rd_req.len}), .gdr_en_i, .gpu_base_i,
@@ -62,7 +62,7 @@ module dma_rd_lane #(
       next_tlp[rd_req.slot] <= base + count;
       target_q <= ok ? target : rnic_pkg::TGT_REFUSED;
       job_q <= {rd_req.addr, rd_req.len, ok ? target : rnic_pkg::TGT_REFUSED, gpu, refused,
-                2'(CLIENT), rd_req.slot, base, rd_req.dst_off};
+                4'(CLIENT), rd_req.slot, base, rd_req.dst_off};
     end else if (cut_i) begin
       job_q <= next_i;
     end

@@ -5,7 +5,7 @@
 //
 // Latency: request taken to arvalid 1 cycle (GPU 2), R beat to rdrsp 1 cycle. Throughput: one TLP
 // per cycle, one beat per cycle. Order: TLPs of one client and one target leave in order, one
-// client's WQE reads pass another's payload reads at TLP borders, GPU reads wait in a queue of
+// client's reads pass another's at TLP borders, GPU reads wait in a queue of
 // their own; data come in any order. m_axi_rready is low only for a beat of device_memory or an
 // error report, and depends on state only.
 //
@@ -34,11 +34,9 @@ module dma_read #(
   input  logic                  drain_i,
   output logic                  idle_o,
 
-  input  logic [2:0]            rd_valid,
-  output logic [2:0]            rd_ready,
-  input  rnic_pkg::dma_rd_req_t rd0_req,
-  input  rnic_pkg::dma_rd_req_t rd1_req,
-  input  rnic_pkg::dma_rd_req_t rd2_req,
+  input  logic [6:0]            rd_valid,
+  output logic [6:0]            rd_ready,
+  input  logic [7*140-1:0]      rd_reqs,      // dma_rd_req_t of lane i: [i*140 +: 140]
   output logic                  rdrsp_valid,
   output rnic_pkg::dma_rd_rsp_t rdrsp,
   output logic [DATA_W-1:0]     rdrsp_data,
@@ -93,17 +91,19 @@ module dma_read #(
     logic [1:0]  target;
     logic [1:0]  gpu;
     logic        refused; // TGT_REFUSED because of gdr_en_i, not for its range
-    logic [1:0]  client;
+    logic [3:0]  client;
     logic [7:0]  slot;
     logic [5:0]  tlp;
     logic [12:0] dst;
   } job_t;
-  localparam int unsigned JW = 111;
+  localparam int unsigned JW = 113;
+  localparam int unsigned RW = 140;   // dma_rd_req_t
+  localparam int unsigned NL = 7;     // lanes
 
   // What a tag remembers.
   typedef struct packed {
     logic          gpu;
-    logic [1:0]    client;
+    logic [3:0]    client;
     logic [7:0]    slot;
     logic [5:0]    tlp;
     logic [12:0]   dst;
@@ -129,56 +129,52 @@ module dma_read #(
   assign pace_gpu = (pace == 9'd1) ? 9'd1 : (pace < 9'd4) ? pace - 9'd1 : pace - {2'd0, pace[8:2]};
 
   // ----------------------------------------------------------------------------------------- lanes
-  // One per client: holds the request at hand, its target already known.
-  logic [2:0] lane_valid, lane_leave, lane_cut;
-  logic [2:0] lane_host, lane_gpu, lane_dev, lane_ref;
-  job_t       lane0_job, lane1_job, lane2_job;
-  job_t       cut_job, cut_next;
-  logic       cut_fire, cut_last;
-  logic [3:0] cut_gnt;
-  logic [1:0] cut_idx;
+  // One per port: holds the request at hand, its target already known. Lanes 1 and 2 (requests,
+  // READ responses) read payload into slots of tx_buffer, each slot by one of them.
+  logic [NL-1:0]    lane_valid, lane_leave, lane_cut;
+  logic [NL-1:0]    lane_host, lane_gpu, lane_dev, lane_ref;
+  logic [NL*JW-1:0] lane_jobs;
+  job_t             cut_job, cut_next;
+  logic             cut_fire, cut_last;
+  logic [NL:0]      cut_gnt;
+  logic [2:0]       cut_idx;
 
-  assign lane_cut = {3{cut_fire}} & cut_gnt[2:0];
+  assign lane_cut = {NL{cut_fire}} & cut_gnt[NL-1:0];
 
-  dma_rd_lane #(.CLIENT(0), .DEVMEM_BYTES(DEVMEM_BYTES)) u_lane0 (
-    .clk_i, .rst_i, .mrrs_i(mrrs_q), .gdr_en_i, .gpu_base_i, .gpu_limit_i, .devmem_base_i,
-    .drain_i, .rd_valid(rd_valid[0]), .rd_ready(rd_ready[0]), .rd_req(rd0_req),
-    .job_valid_o(lane_valid[0]), .job_o(lane0_job), .is_host_o(lane_host[0]),
-    .is_gpu_o(lane_gpu[0]), .is_dev_o(lane_dev[0]), .is_refused_o(lane_ref[0]),
-    .leave_i(lane_leave[0]), .cut_i(lane_cut[0]), .next_i(cut_next));
-  dma_rd_lane #(.CLIENT(1), .DEVMEM_BYTES(DEVMEM_BYTES)) u_lane1 (
-    .clk_i, .rst_i, .mrrs_i(mrrs_q), .gdr_en_i, .gpu_base_i, .gpu_limit_i, .devmem_base_i,
-    .drain_i, .rd_valid(rd_valid[1]), .rd_ready(rd_ready[1]), .rd_req(rd1_req),
-    .job_valid_o(lane_valid[1]), .job_o(lane1_job), .is_host_o(lane_host[1]),
-    .is_gpu_o(lane_gpu[1]), .is_dev_o(lane_dev[1]), .is_refused_o(lane_ref[1]),
-    .leave_i(lane_leave[1]), .cut_i(lane_cut[1]), .next_i(cut_next));
-  dma_rd_lane #(.CLIENT(2), .DEVMEM_BYTES(DEVMEM_BYTES)) u_lane2 (
-    .clk_i, .rst_i, .mrrs_i(mrrs_q), .gdr_en_i, .gpu_base_i, .gpu_limit_i, .devmem_base_i,
-    .drain_i, .rd_valid(rd_valid[2]), .rd_ready(rd_ready[2]), .rd_req(rd2_req),
-    .job_valid_o(lane_valid[2]), .job_o(lane2_job), .is_host_o(lane_host[2]),
-    .is_gpu_o(lane_gpu[2]), .is_dev_o(lane_dev[2]), .is_refused_o(lane_ref[2]),
-    .leave_i(lane_leave[2]), .cut_i(lane_cut[2]), .next_i(cut_next));
+  for (genvar i = 0; i < NL; i++) begin : gen_lane
+    localparam logic [3:0] CLIENT = i == 0 ? rnic_pkg::RD_WQE : i <= 2 ? rnic_pkg::RD_PAYLOAD :
+        i == 3 ? rnic_pkg::RD_RQ : i == 4 ? rnic_pkg::RD_ATOMIC : i == 5 ? rnic_pkg::RD_MTT :
+        rnic_pkg::RD_CTX;
+    rnic_pkg::dma_rd_req_t req;
+    assign req = rd_reqs[i*RW +: RW];
+    dma_rd_lane #(.CLIENT(32'(CLIENT)), .DEVMEM_BYTES(DEVMEM_BYTES)) u_lane (
+      .clk_i, .rst_i, .mrrs_i(mrrs_q), .gdr_en_i, .gpu_base_i, .gpu_limit_i, .devmem_base_i,
+      .drain_i, .rd_valid(rd_valid[i]), .rd_ready(rd_ready[i]), .rd_req(req),
+      .job_valid_o(lane_valid[i]), .job_o(lane_jobs[i*JW +: JW]), .is_host_o(lane_host[i]),
+      .is_gpu_o(lane_gpu[i]), .is_dev_o(lane_dev[i]), .is_refused_o(lane_ref[i]),
+      .leave_i(lane_leave[i]), .cut_i(lane_cut[i]), .next_i(cut_next));
+  end
 
   // Requests that leave their lane whole: to the GPU queue, to device_memory, to the error report.
-  logic [2:0] gpu_gnt, dev_gnt, ref_gnt;
-  logic [1:0] gpu_idx, dev_idx, ref_idx;
-  logic       gpu_any, dev_any, ref_any, gpu_move, dev_move, ref_move;
-  job_t       gpu_in, dev_in, ref_in;
-  rr_select #(.N(3)) u_rr_gpu (
+  logic [NL-1:0] gpu_gnt, dev_gnt, ref_gnt;
+  logic [2:0]    gpu_idx, dev_idx, ref_idx;
+  logic          gpu_any, dev_any, ref_any, gpu_move, dev_move, ref_move;
+  job_t          gpu_in, dev_in, ref_in;
+  rr_select #(.N(NL)) u_rr_gpu (
     .clk_i, .rst_i, .req_i(lane_gpu), .advance_i(gpu_move), .gnt_o(gpu_gnt), .idx_o(gpu_idx),
     .any_o(gpu_any));
-  rr_select #(.N(3)) u_rr_dev (
+  rr_select #(.N(NL)) u_rr_dev (
     .clk_i, .rst_i, .req_i(lane_dev), .advance_i(dev_move), .gnt_o(dev_gnt), .idx_o(dev_idx),
     .any_o(dev_any));
-  rr_select #(.N(3)) u_rr_ref (
+  rr_select #(.N(NL)) u_rr_ref (
     .clk_i, .rst_i, .req_i(lane_ref), .advance_i(ref_move), .gnt_o(ref_gnt), .idx_o(ref_idx),
     .any_o(ref_any));
-  assign gpu_in = gpu_idx[1] ? lane2_job : gpu_idx[0] ? lane1_job : lane0_job;
-  assign dev_in = dev_idx[1] ? lane2_job : dev_idx[0] ? lane1_job : lane0_job;
-  assign ref_in = ref_idx[1] ? lane2_job : ref_idx[0] ? lane1_job : lane0_job;
+  assign gpu_in = gpu_any ? lane_jobs[gpu_idx*JW +: JW] : '0;
+  assign dev_in = dev_any ? lane_jobs[dev_idx*JW +: JW] : '0;
+  assign ref_in = ref_any ? lane_jobs[ref_idx*JW +: JW] : '0;
 
-  assign lane_leave = ({3{cut_last}} & lane_cut) | ({3{gpu_move}} & gpu_gnt) |
-                      ({3{dev_move}} & dev_gnt) | ({3{ref_move}} & ref_gnt);
+  assign lane_leave = ({NL{cut_last}} & lane_cut) | ({NL{gpu_move}} & gpu_gnt) |
+                      ({NL{dev_move}} & dev_gnt) | ({NL{ref_move}} & ref_gnt);
 
   // ------------------------------------------------------------------------------------- GPU reads
   // A queue, so that reads of host memory pass those that wait for a slow GPU; its head is in
@@ -190,7 +186,7 @@ module dma_read #(
     .clk_i, .rst_i, .in_valid(gq_in_valid), .in_ready(gq_in_ready), .in_data(gpu_in),
     .out_valid(gq_valid), .out_ready(gq_ready), .out_data(gq_job), .level_o(gq_level));
 
-  assign g_load = !g_valid_q || (cut_fire && cut_gnt[3] && cut_last);
+  assign g_load = !g_valid_q || (cut_fire && cut_gnt[NL] && cut_last);
   assign gq_in_valid = gpu_any && !drain_i && (gq_valid || !g_load);
   assign gpu_move = gpu_any && !drain_i && ((g_load && !gq_valid) || gq_in_ready);
   assign gq_ready = g_load || drain_i;
@@ -200,7 +196,7 @@ module dma_read #(
       g_valid_q <= (gq_valid || gpu_any) && !drain_i;
       if (gq_valid) g_job_q <= gq_job;
       else if (gpu_any) g_job_q <= gpu_in;
-    end else if (cut_fire && cut_gnt[3]) begin
+    end else if (cut_fire && cut_gnt[NL]) begin
       g_job_q <= cut_next;
     end
     if (rst_i || drain_i) g_valid_q <= 1'b0;
@@ -220,18 +216,14 @@ module dma_read #(
 
   logic may_cut;
   assign may_cut = tag_valid && ar_ready && out_q < pace && !drain_i;
-  rr_select #(.N(4)) u_rr_cut (
-    .clk_i, .rst_i, .req_i({g_valid_q && out_gpu_q < pace_gpu, lane_host} & {4{may_cut}}),
+  rr_select #(.N(NL + 1)) u_rr_cut (
+    .clk_i, .rst_i, .req_i({g_valid_q && out_gpu_q < pace_gpu, lane_host} & {NL + 1{may_cut}}),
     .advance_i(1'b1), .gnt_o(cut_gnt), .idx_o(cut_idx), .any_o(cut_any));
   assign cut_fire = cut_any;
 
   always_comb begin
-    case (cut_idx)
-      2'd0: cut_job = lane0_job;
-      2'd1: cut_job = lane1_job;
-      2'd2: cut_job = lane2_job;
-      default: cut_job = g_job_q;
-    endcase
+    cut_job = g_job_q;
+    if (cut_gnt[NL-1:0] != '0) cut_job = lane_jobs[cut_idx*JW +: JW];
   end
 
   // To the next multiple of MRRS: that also ends it at 4 KB, and every TLP but the first starts in
@@ -341,7 +333,7 @@ module dma_read #(
     end
     dvr_valid_q <= dv_fire;
     if (dv_fire) begin
-      dvr_q.client <= {2'd0, dv_job_q.client};
+      dvr_q.client <= dv_job_q.client;
       dvr_q.slot <= dv_job_q.slot;
       dvr_q.tlp <= dv_job_q.tlp;
       dvr_q.tlp_last <= dv_last;
@@ -406,7 +398,7 @@ module dma_read #(
   rnic_pkg::dma_rd_rsp_t rsp_d;
   logic                  rsp_valid_d, data_en;
   always_comb begin
-    rsp_d.client = {2'd0, lk.client};
+    rsp_d.client = lk.client;
     rsp_d.slot = lk.slot;
     rsp_d.tlp = lk.tlp;
     rsp_d.tlp_last = r_exp_last;
@@ -421,7 +413,7 @@ module dma_read #(
       rsp_d = dvr_q;
       rsp_valid_d = 1'b1;
     end else if (ref_take) begin
-      rsp_d.client = {2'd0, ref_job_q.client};
+      rsp_d.client = ref_job_q.client;
       rsp_d.slot = ref_job_q.slot;
       rsp_d.tlp = ref_job_q.tlp;
       rsp_d.dst_off = ref_job_q.dst;
@@ -540,8 +532,8 @@ module dma_read #(
   end
 
   logic empty;
-  assign empty = lane_valid == 3'd0 && !g_valid_q && gq_level == '0;
-  assign quiet = empty && rd_valid == 3'd0;
+  assign empty = lane_valid == '0 && !g_valid_q && gq_level == '0;
+  assign quiet = empty && rd_valid == '0;
   assign idle_o = empty && ar_level == 2'd0 && tags_free == (TW + 1)'(N_TAG) && !dv_valid_q &&
                   !dvr_valid_q && !ref_valid_q && !rdrsp_valid;
 

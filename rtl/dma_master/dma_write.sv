@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Write side of dma_master: takes requests of four clients one after another, moves their data to
+// Write side of dma_master: takes requests of five clients one after another, moves their data to
 // the lanes of the address, cuts them into write TLPs and follows their responses.
 //
 // Latency: request and first data taken to awvalid and wvalid 2 cycles. Throughput: one request per
@@ -27,20 +27,22 @@ module dma_write #(
   input  logic                  drain_i,
   output logic                  idle_o,
 
-  input  logic [3:0]            req_valid,
-  output logic [3:0]            req_ready,
+  input  logic [4:0]            req_valid,
+  output logic [4:0]            req_ready,
   input  rnic_pkg::dma_wr_req_t req0,
   input  rnic_pkg::dma_wr_req_t req1,
   input  rnic_pkg::dma_wr_req_t req2,
   input  rnic_pkg::dma_wr_req_t req3,
-  input  logic [3:0]            dat_valid,
-  output logic [3:0]            dat_ready,
+  input  rnic_pkg::dma_wr_req_t req4,
+  input  logic [4:0]            dat_valid,
+  output logic [4:0]            dat_ready,
   input  logic [DATA_W-1:0]     dat0_data,
   input  logic [DATA_W-1:0]     dat1_data,
   input  logic [DATA_W-1:0]     dat2_data,
   input  logic [DATA_W-1:0]     dat3_data,
-  input  logic [31:0]           dat_cnt,    // client c: [c*8 +: 8]
-  input  logic [3:0]            dat_last,
+  input  logic [DATA_W-1:0]     dat4_data,
+  input  logic [39:0]           dat_cnt,    // client c: [c*8 +: 8]
+  input  logic [4:0]            dat_last,
   output logic                  fault_valid,
   input  logic                  fault_ready,
   output rnic_pkg::dma_fault_t  fault,
@@ -78,6 +80,11 @@ module dma_write #(
   output logic [9:0]            dev_accepted_o,
   output logic [9:0]            dev_done_o,
 
+  // The last row of a request is on the bus (a refused one: was swallowed); one pulse each, in the
+  // order of acceptance: requests with ticket, and those of client 3.
+  output logic                  placed_o,
+  output logic                  placed3_o,
+
   output logic                  trc_valid_o,
   output logic [63:0]           trc_o,
   output logic                  trc_sampled_o,
@@ -96,7 +103,7 @@ module dma_write #(
 
   // A request that has been accepted.
   typedef struct packed {
-    logic [1:0]  client;
+    logic [2:0]  client;
     logic [63:0] addr;
     logic [12:0] len;
     logic [1:0]  target;
@@ -108,12 +115,13 @@ module dma_write #(
     logic [23:0] qpn;
     logic [23:0] psn;
     logic        sampled;
+    logic        ticket;
   } head_t;
-  localparam int unsigned HW = 136;
+  localparam int unsigned HW = 138;
 
   // ------------------------------------------------------------------------------------ acceptance
-  logic [3:0]            fenced, fence_ok, acc_gnt;
-  logic [1:0]            acc_idx;
+  logic [4:0]            fenced, fence_ok, acc_gnt;
+  logic [2:0]            acc_idx;
   logic                  acc_any, acc_fire, hq_ready, head_valid, head_pop;
   logic                  acc_ok;
   logic [1:0]            acc_target, acc_gpu;
@@ -121,19 +129,20 @@ module dma_write #(
   head_t                 acc_head, head;
   logic [1:0]            hq_level;
 
-  rr_select #(.N(4)) u_rr (
+  rr_select #(.N(5)) u_rr (
     .clk_i, .rst_i, .req_i(req_valid & (~fenced | fence_ok)), .advance_i(acc_fire), .gnt_o(acc_gnt),
     .idx_o(acc_idx), .any_o(acc_any));
   always_comb begin
     case (acc_idx)
-      2'd0: acc_req = req0;
-      2'd1: acc_req = req1;
-      2'd2: acc_req = req2;
-      default: acc_req = req3;
+      3'd0: acc_req = req0;
+      3'd1: acc_req = req1;
+      3'd2: acc_req = req2;
+      3'd3: acc_req = req3;
+      default: acc_req = req4;
     endcase
   end
   assign acc_fire = acc_any && hq_ready && !drain_i;
-  assign req_ready = drain_i ? 4'hF : hq_ready ? acc_gnt : 4'h0;
+  assign req_ready = drain_i ? 5'h1F : hq_ready ? acc_gnt : 5'h0;
 
   dma_target #(.DEVMEM_BYTES(DEVMEM_BYTES)) u_target (
     .valid_i(acc_any), .addr_i(acc_req.addr), .len_i({19'd0, acc_req.len}), .gdr_en_i, .gpu_base_i,
@@ -144,7 +153,7 @@ module dma_write #(
   assign acc_head = {acc_idx, acc_req.addr, acc_req.len, acc_target, acc_gpu,
                      !acc_ok || acc_refused, acc_refused,
                      acc_req.relaxed && cfg_relaxed_i && !acc_req.is_queue, acc_req.is_queue,
-                     acc_req.qpn, acc_req.psn, acc_req.sampled};
+                     acc_req.qpn, acc_req.psn, acc_req.sampled, acc_req.ticket};
 
   stream_fifo_small #(.W(HW), .DEPTH(2)) u_heads (
     .clk_i, .rst_i, .in_valid(acc_fire), .in_ready(hq_ready), .in_data(acc_head),
@@ -162,8 +171,8 @@ module dma_write #(
   assign dev_done_o = dev_done_q;
   assign far_none = gpu_acc_q == gpu_done_q && dev_acc_q == dev_done_q;
 
-  assign fenced = {req3.fence, req2.fence, req1.fence, req0.fence};
-  for (genvar c = 0; c < 4; c++) begin : gen_fence
+  assign fenced = {req4.fence, req3.fence, req2.fence, req1.fence, req0.fence};
+  for (genvar c = 0; c < 5; c++) begin : gen_fence
     logic          snap_q;
     logic [FW-1:0] gpu_snap_q, dev_snap_q, gpu_ahead, dev_ahead;
     assign gpu_ahead = gpu_done_q - gpu_snap_q;
@@ -218,23 +227,24 @@ module dma_write #(
     tlp_end = 13'(lo) + tlp_bytes - 13'd1;
   end
 
-  logic [3:0] head_client;
+  logic [4:0] head_client;
   logic       head_dat_valid, aw_ready, bq_ready, out_ready, report_ready;
   logic       can_step, step, drop, fill_q;
   logic [7:0] fill_cnt_q;
-  assign head_client = 4'd1 << head.client;
-  assign head_dat_valid = (dat_valid & head_client) != 4'd0;
+  assign head_client = 5'd1 << head.client;
+  assign head_dat_valid = (dat_valid & head_client) != 5'd0;
 
+  // A discarded request ends when the rows before it are out, so that placed_o counts in order.
   // Drain: whole TLPs that have begun are finished; if their data do not come for 256 cycles, with
   // empty strobes.
   assign drop = drain_i && head_valid && (!on_bus || tlp_first);
   assign can_step = head_valid && !drop && (head.discard || out_ready) &&
                     (!on_bus || !tlp_first || (aw_ready && bq_ready)) &&
-                    (!(head.discard && last_row) || report_ready);
+                    (!(head.discard && last_row) || (report_ready && !out_valid_q));
   assign step = can_step && (!need_src || head_dat_valid || fill_q);
   assign head_pop = (step && last_row) || drop;
-  assign dat_ready = ({4{can_step && need_src && !fill_q}} & head_client) |
-                     ({4{drain_i}} & ~({4{head_valid && !drop && !fill_q}} & head_client));
+  assign dat_ready = ({5{can_step && need_src && !fill_q}} & head_client) |
+                     ({5{drain_i}} & ~({5{head_valid && !drop && !fill_q}} & head_client));
 
   always_ff @(posedge clk_i) begin
     if (head_pop) row_q <= 9'd0;
@@ -260,10 +270,11 @@ module dma_write #(
   logic [DATA_W-1:0] src, prev_q;
   always_comb begin
     case (head.client)
-      2'd0: src = dat0_data;
-      2'd1: src = dat1_data;
-      2'd2: src = dat2_data;
-      default: src = dat3_data;
+      3'd0: src = dat0_data;
+      3'd1: src = dat1_data;
+      3'd2: src = dat2_data;
+      3'd3: src = dat3_data;
+      default: src = dat4_data;
     endcase
   end
   always_ff @(posedge clk_i) begin
@@ -278,7 +289,8 @@ module dma_write #(
     logic         first;     // row of the request
     logic         last;
     logic         wlast;
-    logic [1:0]   client;
+    logic         ticket;
+    logic [2:0]   client;
     logic         is_queue;
     logic         sampled;
     logic [23:0]  qpn;
@@ -299,8 +311,8 @@ module dma_write #(
     if (step) begin
       if (!fill_q) row_strb = ({B{1'b1}} >> (8'(B) - cnt)) << lo;
       dev_row = 32'(({row_addr, {LB{1'b0}}} & (64'(DEVMEM_BYTES) - 64'd1)) >> LB);
-      new_row = {!on_bus, row_q == 9'd0, last_row, tlp_last, head.client, head.is_queue,
-                 head.sampled, head.qpn, head.psn, dev_row, row_strb};
+      new_row = {!on_bus, row_q == 9'd0, last_row, tlp_last, head.ticket, head.client,
+                 head.is_queue, head.sampled, head.qpn, head.psn, dev_row, row_strb};
     end
   end
 
@@ -436,9 +448,20 @@ module dma_write #(
     end
   end
 
+  // ---------------------------------------------------------------------------------------- placed
+  logic gone;   // a discarded request in this cycle
+  assign gone = step && head.discard && last_row;
+  pulse_merge #(.N(2)) u_placed (
+    .clk_i, .rst_i,
+    .pulse_i({out_take && out_q.last && out_q.ticket, gone && head.ticket}), .pulse_o(placed_o));
+  pulse_merge #(.N(2)) u_placed3 (
+    .clk_i, .rst_i,
+    .pulse_i({out_take && out_q.last && out_q.client == 3'd3, gone && head.client == 3'd3}),
+    .pulse_o(placed3_o));
+
   // ----------------------------------------------------------------------------------------- trace
   logic is_cqe;
-  assign is_cqe = out_q.client == 2'd1;
+  assign is_cqe = out_q.client == 3'd1;
   always_ff @(posedge clk_i) begin
     trc_valid_o <= out_take && ((out_q.first && !out_q.is_queue) || (out_q.last && is_cqe));
     trc2_valid_o <= out_take && out_q.last && !out_q.is_queue && !is_cqe;
@@ -459,7 +482,7 @@ module dma_write #(
                   bg_level == '0;
 
   logic unused;
-  assign unused = ^{m_axi_bresp[0], m_axi_bid[7:1], acc_req.fence, acc_req.ticket};
+  assign unused = ^{m_axi_bresp[0], m_axi_bid[7:1], acc_req.fence};
 
   logic [7:0] head_dat_cnt;
   logic       head_dat_last, src_last;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ACKs and NAKs, coalesced. Each QP has at most one answer waiting; a newer one replaces it, except
 // that an ACK for what came before a waiting NAK does not hide the NAK. An answer leaves at once
-// when it is urgent, when the QP has sent none for cfg_cycles_i cycles, or when cfg_count_i requests
-// asked for it; else when it has waited cfg_cycles_i cycles. While the QP is open (open_i: READs or
-// ATOMICs of it are not answered) its answer stays, until freed_valid_i; resp_turn may take it to
-// send it between two of them.
+// when it is urgent, when the QP has sent none for cfg_cycles_i cycles, or when cfg_count_i
+// requests asked for it; else when it has waited cfg_cycles_i cycles. While the QP is open (open_i:
+// READs or ATOMICs of it are not answered) its answer stays, until freed_valid_i; resp_turn may
+// take it to send it between two of them.
 //
 // Throughput: one request per 2 cycles in, one answer per 3 cycles out, side by side. Latency: 4
 // cycles from an urgent request to rsp_valid. Dropped: answers of a QP that is reset, dead or gone.
@@ -117,9 +117,8 @@ module ack_coalesce #(
     end
   end
   assign quiet = now_q - last_sent_q;
-  assign hot = a_q.urgent || quiet >= {16'd0, cfg_cycles_i} || merged.syndrome != roce_pkg::SYN_ACK ||
-      merged.count >= cfg_count_i ||
-               cfg_cycles_i == 16'd0;
+  assign hot = a_q.urgent || quiet >= {16'd0, cfg_cycles_i} || cfg_cycles_i == 16'd0 ||
+               merged.syndrome != roce_pkg::SYN_ACK || merged.count >= cfg_count_i;
 
   // A NAK of our own uses the cycles between.
   assign inj_ready = !up_q;

@@ -179,7 +179,7 @@ module rnic_top #(
   logic [rnic_regs_pkg::N_COUNTERS-1:0] cnt_inc;
   logic [4:0] cnt_add;
   logic [79:0] cnt_amount;
-  logic [1:0] unused_wr3;
+  logic [1:0] unused_wr4;
   logic [8:0] init_done;
   logic [7:0] qpi_valid, qpi_ready;
 
@@ -761,6 +761,52 @@ module rnic_top #(
   logic rd6_valid;
   logic rd6_ready;
   rnic_pkg::dma_rd_req_t rd6_req;
+  logic sq_slot_valid;
+  logic sq_slot_ready;
+  logic [7:0] sq_slot_id;
+  logic sq_txp_valid;
+  logic sq_txp_ready;
+  rnic_pkg::tx_pkt_t sq_txp;
+  logic [7:0] sq_txp_slot;
+  logic re_slot_valid;
+  logic re_slot_ready;
+  logic [7:0] re_slot_id;
+  logic re_txp_valid;
+  logic re_txp_ready;
+  rnic_pkg::tx_pkt_t re_txp;
+  logic [7:0] re_txp_slot;
+  logic rleft_valid;
+  logic [23:0] rleft_qpn;
+  logic rterr_valid;
+  logic rterr_ready;
+  logic [23:0] rterr_qpn;
+  logic [23:0] rterr_psn;
+  logic [23:0] rterr_msn;
+  logic at_valid;
+  logic at_ready;
+  logic [63:0] at_addr;
+  logic at_swap;
+  logic [63:0] at_op0;
+  logic [63:0] at_op1;
+  logic [23:0] at_qpn;
+  logic [23:0] at_psn;
+  logic at_sampled;
+  logic [79:0] at_tag;
+  logic ar_valid;
+  logic ar_ready;
+  logic [79:0] ar_tag;
+  logic [63:0] ar_value;
+  logic ar_err;
+  logic wr3_req_valid;
+  logic wr3_req_ready;
+  rnic_pkg::dma_wr_req_t wr3_req;
+  logic wr3_dat_valid;
+  logic wr3_dat_ready;
+  logic [DATA_W-1:0] wr3_dat_data;
+  logic [7:0] wr3_dat_cnt;
+  logic wr3_dat_last;
+  logic wr3_placed;
+  logic cnt_atomics__atomic_unit;
   logic cnt_tx_resent__sq_engine;
   logic cnt_tx_rd_requests__sq_engine;
   logic cnt_rx_rd_responses__rx_completer;
@@ -1191,13 +1237,13 @@ module rnic_top #(
       .mrq(mrq0),
       .mrs_valid(mrs0_valid),
       .mrs(mrs0),
-      .slot_valid,
-      .slot_ready,
-      .slot_id,
-      .txp_valid,
-      .txp_ready,
-      .txp,
-      .txp_slot,
+      .slot_valid(sq_slot_valid),
+      .slot_ready(sq_slot_ready),
+      .slot_id(sq_slot_id),
+      .txp_valid(sq_txp_valid),
+      .txp_ready(sq_txp_ready),
+      .txp(sq_txp),
+      .txp_slot(sq_txp_slot),
       .inl_valid,
       .inl_ready,
       .inl_slot,
@@ -1280,6 +1326,31 @@ module rnic_top #(
   );
 
   // -- Transmit path
+  tx_submit u_tx_submit (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .a_slot_valid(sq_slot_valid),
+      .a_slot_ready(sq_slot_ready),
+      .a_slot_id(sq_slot_id),
+      .a_txp_valid(sq_txp_valid),
+      .a_txp_ready(sq_txp_ready),
+      .a_txp(sq_txp),
+      .a_txp_slot(sq_txp_slot),
+      .b_slot_valid(re_slot_valid),
+      .b_slot_ready(re_slot_ready),
+      .b_slot_id(re_slot_id),
+      .b_txp_valid(re_txp_valid),
+      .b_txp_ready(re_txp_ready),
+      .b_txp(re_txp),
+      .b_txp_slot(re_txp_slot),
+      .slot_valid,
+      .slot_ready,
+      .slot_id,
+      .txp_valid,
+      .txp_ready,
+      .txp,
+      .txp_slot
+  );
   tx_buffer #(
       .DATA_W(DATA_W),
       .N_QP(N_QP),
@@ -1327,7 +1398,14 @@ module rnic_top #(
       .left_valid,
       .left_ready,
       .left_qpn,
-      .left_psn
+      .left_psn,
+      .rleft_valid,
+      .rleft_qpn,
+      .rterr_valid,
+      .rterr_ready,
+      .rterr_qpn,
+      .rterr_psn,
+      .rterr_msn
   );
   tx_packetizer #(
       .DATA_W(DATA_W)
@@ -1759,8 +1837,75 @@ module rnic_top #(
       .rdreq_valid(rd2_valid),
       .rdreq_ready(rd2_ready),
       .rdreq(rd2_req),
+      .slot_valid(re_slot_valid),
+      .slot_ready(re_slot_ready),
+      .slot_id(re_slot_id),
+      .txp_valid(re_txp_valid),
+      .txp_ready(re_txp_ready),
+      .txp(re_txp),
+      .txp_slot(re_txp_slot),
+      .rleft_valid,
+      .rleft_qpn,
+      .rterr_valid,
+      .rterr_ready,
+      .rterr_qpn,
+      .rterr_psn,
+      .rterr_msn,
+      .at_valid,
+      .at_ready,
+      .at_addr,
+      .at_swap,
+      .at_op0,
+      .at_op1,
+      .at_qpn,
+      .at_psn,
+      .at_sampled,
+      .at_tag,
+      .ar_valid,
+      .ar_ready,
+      .ar_tag,
+      .ar_value,
+      .ar_err,
       .cnt_tx_rd_responses_o(cnt_tx_rd_responses__resp_engine),
       .cnt_rx_rd_dropped_o(cnt_rx_rd_dropped__resp_engine)
+  );
+  atomic_unit #(
+      .DATA_W(DATA_W),
+      .TAG_W(80)
+  ) u_atomic_unit (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .at_valid,
+      .at_ready,
+      .at_addr,
+      .at_swap,
+      .at_op0,
+      .at_op1,
+      .at_qpn,
+      .at_psn,
+      .at_sampled,
+      .at_tag,
+      .res_valid(ar_valid),
+      .res_ready(ar_ready),
+      .res_tag(ar_tag),
+      .res_value(ar_value),
+      .res_err(ar_err),
+      .rdreq_valid(rd4_valid),
+      .rdreq_ready(rd4_ready),
+      .rdreq(rd4_req),
+      .rdrsp_valid,
+      .rdrsp,
+      .rdrsp_data(rdrsp_data[63:0]),
+      .wrreq_valid(wr3_req_valid),
+      .wrreq_ready(wr3_req_ready),
+      .wrreq(wr3_req),
+      .wrdat_valid(wr3_dat_valid),
+      .wrdat_ready(wr3_dat_ready),
+      .wrdat_data(wr3_dat_data),
+      .wrdat_cnt(wr3_dat_cnt),
+      .wrdat_last(wr3_dat_last),
+      .placed_i(wr3_placed),
+      .cnt_atomics_o(cnt_atomics__atomic_unit)
   );
 
   // -- Acknowledged side of the requester
@@ -2082,14 +2227,23 @@ module rnic_top #(
       .wr2_dat_data,
       .wr2_dat_cnt,
       .wr2_dat_last,
-      .wr3_req_valid(1'b0),
-      .wr3_req_ready(unused_wr3[0]),
-      .wr3_req('0),
-      .wr3_dat_valid(1'b0),
-      .wr3_dat_ready(unused_wr3[1]),
-      .wr3_dat_data('0),
-      .wr3_dat_cnt('0),
-      .wr3_dat_last(1'b0),
+      .wr3_req_valid,
+      .wr3_req_ready,
+      .wr3_req,
+      .wr3_dat_valid,
+      .wr3_dat_ready,
+      .wr3_dat_data,
+      .wr3_dat_cnt,
+      .wr3_dat_last,
+      .wr4_req_valid(1'b0),
+      .wr4_req_ready(unused_wr4[0]),
+      .wr4_req('0),
+      .wr4_dat_valid(1'b0),
+      .wr4_dat_ready(unused_wr4[1]),
+      .wr4_dat_data('0),
+      .wr4_dat_cnt('0),
+      .wr4_dat_last(1'b0),
+      .wr3_placed_o(wr3_placed),
       .fault_valid,
       .fault_ready,
       .fault,
@@ -2953,6 +3107,7 @@ module rnic_top #(
     cnt_inc[rnic_regs_pkg::CNT_RX_UC_DROPS] = cnt_rx_uc_drops__rx_responder;
     cnt_inc[rnic_regs_pkg::CNT_TX_RD_RESPONSES] = cnt_tx_rd_responses__resp_engine;
     cnt_inc[rnic_regs_pkg::CNT_RX_RD_DROPPED] = cnt_rx_rd_dropped__resp_engine;
+    cnt_inc[rnic_regs_pkg::CNT_ATOMICS] = cnt_atomics__atomic_unit;
     cnt_inc[rnic_regs_pkg::CNT_MTT_HITS] = cnt_mtt_hits__mr_table;
     cnt_inc[rnic_regs_pkg::CNT_MTT_MISSES] = cnt_mtt_misses__mr_table;
     cnt_inc[rnic_regs_pkg::CNT_CORE_CYCLES] = 1'b1;
@@ -3000,19 +3155,17 @@ module rnic_top #(
   assign ctx_rl_lk_qpn = '0;
   assign rd3_valid = 1'b0;
   assign rd3_req = '0;
-  assign rd4_valid = 1'b0;
-  assign rd4_req = '0;
   assign rd6_valid = 1'b0;
   assign rd6_req = '0;
   logic unused_rc;
   assign unused_rc = ^{arm_valid, arm, tms_valid, tms, tmo_ready, cfg_timer_cfg_tick_shift,
       ctx_rq_lk_ready, ctx_rq_ctx_valid, ctx_rq_ctx, ctx_rl_lk_ready, ctx_rl_ctx_valid, ctx_rl_ctx,
-      rd3_ready, rd4_ready, rd6_ready, unused_ev_last, unused_ev_src};
+      rd3_ready, rd6_ready, unused_ev_last, unused_ev_src};
 
   // Hints and levels that later blocks use, and settings that wait for theirs.
   logic unused;
   assign unused = ^{early_valid, early_qpn, rx_level_rows, underrun_qpn, underrun_psn,
-      unused_wr3,
+      unused_wr4,
                     unused_fail_last, unused_fail_src, unused_db_last,
                         unused_db_src,
                     unused_terr_last, unused_terr_src, cfg_qp_ctx_base_addr, cfg_mrc_path_mask_mask,

@@ -3,14 +3,21 @@
 //
 // N_TXSLOT slots of 4096 bytes. Throughput: one beat per cycle, one packet of one beat per cycle.
 // Latency: the last event a packet waits for (txp, inl, rdrsp) in cycle c gives out_valid in cycle
-// c + 3. Packets of one QP leave in the order of txp; different QPs overtake each other. A packet
-// may start when its payload is complete, or when cfg_threshold_i bytes (0: never) are there in
-// order; a started packet waits for data with out_valid low.
+// c + 3. Packets of one flow leave in the order of txp; different flows overtake each other.
+// A packet may start when its payload is complete, or when cfg_threshold_i bytes (0: never) are
+// there in order; a started packet waits for data with out_valid low.
+//
+// Requests and responses of a QP (txp.response) are two flows: order and failure of one do not
+// concern the other.
 //
 // A packet one of whose reads failed is not sent, or, if it has started, ends with out_abort. It is
-// reported on terr, and later packets of its QP are dropped until qpi says CLEAR or ERR. qpi CLEAR
-// and ERR drop every packet of the QP that has not started. A slot is free again when its last row
-// has been read, or, dropped, when all its reads have returned.
+// reported on terr (a response: rterr), and later packets of its flow are dropped until qpi says
+// CLEAR (requests: or ERR). qpi CLEAR drops every packet of the QP that has not started, ERR every
+// request. A slot is free again when its last row has been read, or, dropped, when all its reads
+// have returned.
+//
+// A packet with txp.notify is reported when its last beat was taken: a request on left, and only
+// then; a response on rleft, also if it was dropped, exactly once.
 `include "rnic_assert.svh"
 module tx_buffer #(
   parameter int unsigned DATA_W = 512,
@@ -63,10 +70,19 @@ module tx_buffer #(
   output logic                   trc2_valid_o,
   output logic [63:0]            trc2_o,
   output logic                   trc2_sampled_o,
-  output logic left_valid,
-  input  logic left_ready,
-  output logic [23:0] left_qpn,
-  output logic [23:0] left_psn
+  // rx_completer: a request with notify has left
+  output logic                   left_valid,
+  input  logic                   left_ready,
+  output logic [23:0]            left_qpn,
+  output logic [23:0]            left_psn,
+  // resp_engine: a response with notify has left or was dropped; a response failed
+  output logic                   rleft_valid,     // no ready
+  output logic [23:0]            rleft_qpn,
+  output logic                   rterr_valid,
+  input  logic                   rterr_ready,
+  output logic [23:0]            rterr_qpn,
+  output logic [23:0]            rterr_psn,
+  output logic [23:0]            rterr_msn
 );
   localparam int unsigned B = DATA_W / 8;
   localparam int unsigned LB = $clog2(B);
@@ -99,6 +115,8 @@ module tx_buffer #(
   logic [N_TXSLOT-1:0] pend_q;       // the walker shall look
   logic [N_TXSLOT-1:0] paid_q;       // PAY_FIRST is out
   logic [N_TXSLOT-1:0] sampled_q;
+  logic [N_TXSLOT-1:0] resp_q;       // a response
+  logic [N_TXSLOT-1:0] notify_q;
   logic [12:0]         len_mem   [N_TXSLOT];
   logic [12:0]         recv_mem  [N_TXSLOT];  // bytes that came or were reported lost
   logic [12:0]         ino_mem   [N_TXSLOT];  // bytes there in order
@@ -107,12 +125,14 @@ module tx_buffer #(
   logic [23:0]         qpn_mem   [N_TXSLOT];
   logic [15:0]         index_mem [N_TXSLOT];
   logic [23:0]         psn_mem   [N_TXSLOT];
+  logic [23:0]         msn_mem   [N_TXSLOT];
   logic [7:0]          status_mem[N_TXSLOT];
   logic [SW-1:0]       succ_mem  [N_TXSLOT];
   logic [13:0]         prog_mem  [N_TXSLOT*64];  // per slot and TLP: complete, end of what came
-  // per QP: slot of its latest packet (checked before use)
-  logic [SW-1:0]       last_mem  [N_QP];
-  logic [N_QP-1:0]     dead_q;                // a packet failed, CLEAR or ERR has not come yet
+  // per flow {response, QP}: slot of its latest packet (checked before use)
+  logic [SW-1:0]       last_mem  [2**(QW+1)];
+  logic [2**QW-1:0]    dead_req_q;            // a packet failed, CLEAR or ERR has not come yet
+  logic [2**QW-1:0]    dead_rsp_q;            // likewise, CLEAR
 
   // ------------------------------------------------------------------------------- cycle 0: events
   logic          slot_fire, txp_fire, inl_fire, rsp_fire, rsp_next, rsp_keep;
@@ -133,20 +153,24 @@ module tx_buffer #(
   assign rsp_keep  = rsp_fire && !rdrsp.err && rdrsp.tlp != next_mem[rsp_s];
   assign rsp_end   = rdrsp.dst_off + 13'(rdrsp.cnt);
 
-  // Order within a QP: the latest packet of the QP, if it is still here.
-  logic [QW-1:0] txp_q;
+  // Order within a flow: the latest packet of the flow, if it is still here.
+  logic [QW:0]   txp_q;
   logic [SW-1:0] prev_s;
   logic          prev_here, fail_fire, drop_qp, sel_fire, order_fire;
   logic [SW-1:0] sel;
   logic [23:0]   fail_qpn, drop_qpn;
+  logic          fail_resp, order_clear, drop_all, drop_resp;
 
-  assign txp_q      = txp.qpn[QW-1:0];
+  assign txp_q      = {txp.response, txp.qpn[QW-1:0]};
   assign prev_s     = last_mem[txp_q];
-  assign prev_here  = submitted_q[prev_s] && qpn_mem[prev_s] == txp.qpn && !(sel_fire &&
-      sel == prev_s);
+  assign prev_here  = submitted_q[prev_s] && qpn_mem[prev_s] == txp.qpn &&
+                      resp_q[prev_s] == txp.response && !(sel_fire && sel == prev_s);
   assign qpi_ready  = !fail_fire;
   assign order_fire = qpi_valid && qpi_ready &&
                       (qpi.op == rnic_pkg::QPI_CLEAR || qpi.op == rnic_pkg::QPI_ERR);
+  assign order_clear = order_fire && qpi.op == rnic_pkg::QPI_CLEAR;
+  assign drop_all   = order_clear;
+  assign drop_resp  = fail_fire && fail_resp;
   assign drop_qp    = fail_fire || order_fire;
   assign drop_qpn   = fail_fire ? fail_qpn : qpi.qpn;
 
@@ -172,6 +196,7 @@ module tx_buffer #(
       qpn_mem[txp_s]   <= txp.qpn;
       index_mem[txp_s] <= txp.wqe_index;
       psn_mem[txp_s]   <= txp.psn;
+      msn_mem[txp_s]   <= txp.msn;
       last_mem[txp_q]  <= txp_s;
       if (prev_here) succ_mem[prev_s] <= txp_s;
     end
@@ -255,6 +280,8 @@ module tx_buffer #(
   logic [RW-1:0]       rd_row;
   logic [12:0]         rd_len, rd_left, row_start;
   logic                rd_inline, rd_last, rd_fail;
+  logic                gone_q;      // a dropped response waits for its turn on rleft
+  logic                left_room;   // for the notice of a request
 
   assign able  = submitted_q & ~blocked_q & (complete_q | (enough_q & ~failed_q & ~kill_q));
   assign ahead = able & mask_q;
@@ -269,9 +296,12 @@ module tx_buffer #(
   assign sel_any  = able != '0 && !cur_valid_q;
   assign sel_drop = failed_q[sel] || kill_q[sel];
   assign out_room = !out_valid || out_ready;
-  assign start    = sel_any && !sel_drop && out_room;
-  // One report at a time; a packet that fails silently needs none.
-  assign drop     = sel_any && sel_drop && (kill_q[sel] || !terr_valid);
+  assign start    = sel_any && !sel_drop && out_room &&
+                    (left_room || !notify_q[sel] || resp_q[sel]);
+  // One report at a time; a packet that fails silently needs none. A dropped response waits for the
+  // notice of the one before it.
+  assign drop     = sel_any && sel_drop && !(resp_q[sel] && gone_q) &&
+                    (kill_q[sel] || !(resp_q[sel] ? rterr_valid : terr_valid));
   assign sel_fire = start || drop;
 
   assign rd_s      = cur_valid_q ? cur_s_q : sel;
@@ -286,12 +316,14 @@ module tx_buffer #(
   assign cur_here  = complete_q[cur_s_q] ||
                      (!last_row && ino_mem[cur_s_q] >= row_start + 13'(B));
   assign more      = cur_valid_q && out_room && cur_here &&
-                     !(last_row && failed_q[cur_s_q] && terr_valid && !cur_quiet_q);
+                     !(last_row && failed_q[cur_s_q] && !cur_quiet_q &&
+                       (resp_q[cur_s_q] ? rterr_valid : terr_valid));
   assign rd        = start || more;
   assign finish    = rd && rd_last;
   assign rd_fail   = more && last_row && failed_q[cur_s_q];
   assign fail_fire = (rd_fail && !cur_quiet_q) || (drop && !kill_q[sel]);
   assign fail_qpn  = qpn_mem[rd_s];
+  assign fail_resp = resp_q[rd_s];
 
   logic [$clog2(N_TXSLOT+1)-1:0] unused_count;
   free_list #(.N(N_TXSLOT)) u_free (
@@ -317,8 +349,9 @@ module tx_buffer #(
       cur_inline_q <= rd_inline;
       cur_row_q    <= RW'(1);
     end
-    if (order_fire && qpi.qpn == qpn_mem[rd_s]) cur_quiet_q <= 1'b1;
-    else if (start) cur_quiet_q <= 1'b0;
+    if (order_fire && qpi.qpn == qpn_mem[rd_s] && (order_clear || !resp_q[rd_s])) begin
+      cur_quiet_q <= 1'b1;
+    end else if (start) cur_quiet_q <= 1'b0;
     if (more) begin
       cur_row_q <= cur_row_q + RW'(1);
       if (last_row) cur_valid_q <= 1'b0;
@@ -350,7 +383,9 @@ module tx_buffer #(
     end
     if (drop_qp) begin
       for (int unsigned s = 0; s < N_TXSLOT; s++) begin
-        if (submitted_q[s] && qpn_mem[s] == drop_qpn) kill_q[s] <= 1'b1;
+        if (submitted_q[s] && qpn_mem[s] == drop_qpn && (drop_all || resp_q[s] == drop_resp)) begin
+          kill_q[s] <= 1'b1;
+        end
       end
     end
     if (slot_fire) begin
@@ -371,18 +406,26 @@ module tx_buffer #(
       blocked_q[txp_s]   <= prev_here;
       has_succ_q[txp_s]  <= 1'b0;
       sampled_q[txp_s]   <= txp.sampled;
-      kill_q[txp_s]      <= dead_q[txp_q] || (drop_qp && drop_qpn == txp.qpn);
+      resp_q[txp_s]      <= txp.response;
+      notify_q[txp_s]    <= txp.notify;
+      kill_q[txp_s]      <= (txp.response ? dead_rsp_q[txp_q[QW-1:0]] :
+                             dead_req_q[txp_q[QW-1:0]]) ||
+                            (drop_qp && drop_qpn == txp.qpn &&
+                             (drop_all || txp.response == drop_resp));
       if (prev_here) has_succ_q[prev_s] <= 1'b1;
     end
-    if (fail_fire) dead_q[fail_qpn[QW-1:0]] <= 1'b1;
-    else if (order_fire) dead_q[qpi.qpn[QW-1:0]] <= 1'b0;
+    if (fail_fire && !fail_resp) dead_req_q[fail_qpn[QW-1:0]] <= 1'b1;
+    if (fail_fire && fail_resp) dead_rsp_q[fail_qpn[QW-1:0]] <= 1'b1;
+    if (order_fire) dead_req_q[qpi.qpn[QW-1:0]] <= 1'b0;
+    if (order_clear) dead_rsp_q[qpi.qpn[QW-1:0]] <= 1'b0;
     if (rst_i) begin
       submitted_q <= '0;
       known_q     <= '0;
       complete_q  <= '0;
       enough_q    <= '0;
       pend_q      <= '0;
-      dead_q      <= '0;
+      dead_req_q  <= '0;
+      dead_rsp_q  <= '0;
     end
   end
 
@@ -488,7 +531,7 @@ module tx_buffer #(
 
   // --------------------------------------------------------------------------------- report, trace
   always_ff @(posedge clk_i) begin
-    if (fail_fire) begin
+    if (fail_fire && !fail_resp) begin
       terr_valid  <= 1'b1;
       terr_qpn    <= fail_qpn;
       terr_index  <= index_mem[rd_s];
@@ -496,7 +539,52 @@ module tx_buffer #(
     end else if (terr_ready) begin
       terr_valid <= 1'b0;
     end
-    if (rst_i) terr_valid <= 1'b0;
+    if (fail_fire && fail_resp) begin
+      rterr_valid <= 1'b1;
+      rterr_qpn   <= fail_qpn;
+      rterr_psn   <= psn_mem[rd_s];
+      rterr_msn   <= msn_mem[rd_s];
+    end else if (rterr_ready) begin
+      rterr_valid <= 1'b0;
+    end
+    if (rst_i) begin
+      terr_valid  <= 1'b0;
+      rterr_valid <= 1'b0;
+    end
+  end
+
+  // Notices.
+  logic        out_end, left_put, left_in_ready;
+  logic [23:0] gone_qpn_q;
+  logic [4:0]  left_level;
+  assign out_end   = out_valid && out_ready && out_last && out_pkt.notify;
+  assign left_put  = out_end && !out_pkt.response && !out_abort;
+  // One packet in the output and one that starts now come on top of those that wait.
+  assign left_room = left_level < 5'd14;
+  stream_fifo #(.W(48), .DEPTH(16), .OUT_REG(0)) u_left (
+    .clk_i,
+    .rst_i,
+    .in_valid (left_put),
+    .in_ready (left_in_ready),
+    .in_data  ({out_pkt.qpn, out_pkt.psn}),
+    .out_valid(left_valid),
+    .out_ready(left_ready),
+    .out_data ({left_qpn, left_psn}),
+    .level_o  (left_level)
+  );
+  always_ff @(posedge clk_i) begin
+    rleft_valid <= (out_end && out_pkt.response) || gone_q;
+    rleft_qpn   <= (out_end && out_pkt.response) ? out_pkt.qpn : gone_qpn_q;
+    if (drop && resp_q[sel] && notify_q[sel]) begin
+      gone_q     <= 1'b1;
+      gone_qpn_q <= qpn_mem[sel];
+    end else if (!(out_end && out_pkt.response)) begin
+      gone_q <= 1'b0;
+    end
+    if (rst_i) begin
+      rleft_valid <= 1'b0;
+      gone_q      <= 1'b0;
+    end
   end
 
   // The packet's description may come after its first data.
@@ -516,14 +604,9 @@ module tx_buffer #(
   // ---------------------------------------------------------------------------------------- checks
   `RNIC_STREAM_HOLD(out_valid, out_ready, {out_cnt, out_last, out_abort, out_pkt})
   `RNIC_STREAM_HOLD(terr_valid, terr_ready, {terr_qpn, terr_index, terr_status})
+  `RNIC_STREAM_HOLD(rterr_valid, rterr_ready, {rterr_qpn, rterr_psn, rterr_msn})
+  `RNIC_ASSERT(notice_room, !left_put || left_in_ready)
   `RNIC_ASSERT(submitted_once, !(txp_fire && submitted_q[txp_s]))
   `RNIC_ASSERT(read_in_range, !rsp_fire || rdrsp.err || (rsp_end <= 13'd4096 && rdrsp.cnt <= 8'(B)))
   `RNIC_ASSERT(payload_in_range, !txp_fire || txp.payload_len <= 13'd4096)
-
-  // Ports of the complete RC transport that this block does not use yet.
-  assign left_valid = '0;
-  assign left_qpn = '0;
-  assign left_psn = '0;
-  logic unused_rc;
-  assign unused_rc = ^{left_ready};
 endmodule

@@ -70,10 +70,10 @@ class FabricWorld {
     open[slot] = {addr, len, 0};
   }
   void write(uint64_t addr, uint32_t len) {
-    Bits b(129);
-    b.set(65, 64, addr);
-    b.set(52, 13, len);
-    b.set(26, 24, 0x77);
+    Bits b(130);
+    b.set(66, 64, addr);
+    b.set(53, 13, len);
+    b.set(27, 24, 0x77);
     wr.push(b);
     const auto data = rng_.bytes(len);
     auto& to = addr >= kGpu ? gpu_image : image;
@@ -236,10 +236,10 @@ TEST_CASE("faults of the fabric become statuses: unmapped, poisoned, never compl
   w.finish();
   CHECK(w.errors == std::map<uint32_t, uint64_t>{{0x04, 2}, {0x23, 2}});
   CHECK(w.timeouts == 1);
-  Bits b(129);
-  b.set(65, 64, kIova + kSize + 0x3000);
-  b.set(52, 13, 64);
-  b.set(26, 24, 0x1234);
+  Bits b(130);
+  b.set(66, 64, kIova + kSize + 0x3000);
+  b.set(53, 13, 64);
+  b.set(27, 24, 0x1234);
   w.wr.push(b);
   w.wd.push({Bits(512), 64, true});
   w.finish();

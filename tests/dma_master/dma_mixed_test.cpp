@@ -36,12 +36,15 @@ void random_traffic(DmaWorld<W>& w, uint32_t count, bool errors) {
     const uint32_t limits[] = {16, 64, 300, 4096};
     return static_cast<uint32_t>(random.between(1, limits[random.below(4)]));
   };
-  uint32_t slot[3] = {0, 0, 0};
+  uint32_t slot[7] = {};
   for (uint32_t i = 0; i < count; ++i) {
     if (random.chance(0.5)) {
-      const uint32_t c = static_cast<uint32_t>(random.below(3));
+      const uint32_t c = static_cast<uint32_t>(random.below(7));
       const uint32_t len = length();
-      w.read(c, {address(len), len, slot[c]++ & 0xFF, static_cast<uint32_t>(random.below(4096))});
+      // Ports 1 and 2 share a client: odd and even slots.
+      const uint32_t n = slot[c]++;
+      const uint32_t s = c == 1 || c == 2 ? n * 2 + c : n;
+      w.read(c, {address(len), len, s & 0xFF, static_cast<uint32_t>(random.below(4096))});
     } else {
       WriteRequest r;
       r.len = length();
@@ -52,14 +55,15 @@ void random_traffic(DmaWorld<W>& w, uint32_t count, bool errors) {
       r.fence = random.chance(0.1);
       r.is_queue = random.chance(0.2);
       r.qpn = i;
-      w.write(static_cast<uint32_t>(random.below(4)), r);
+      r.ticket = random.chance(0.5);
+      w.write(static_cast<uint32_t>(random.below(5)), r);
     }
     if (random.chance(0.02)) w.bench.tick(random.below(200));
     w.bench.wait(
         "room",
         [&] {
           uint64_t pending = w.pending_reads();
-          for (uint32_t c = 0; c < 4; ++c) pending += w.wr_source(c).pending();
+          for (uint32_t c = 0; c < 5; ++c) pending += w.wr_source(c).pending();
           return pending < 80;
         },
         100000);

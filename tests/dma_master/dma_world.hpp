@@ -81,6 +81,7 @@ struct WriteRequest {
   bool is_queue = false;
   uint32_t psn = 0;
   bool sampled = false;
+  bool ticket = false;
 };
 
 struct Fault {
@@ -169,6 +170,10 @@ class DmaWorld {
   Settings& settings() { return settings_; }
 
   // ---------------------------------------------------------------- clients
+  // Ports 1 and 2 answer as one client (RD_PAYLOAD) and must use different slots.
+  static constexpr uint32_t kReadPorts = 7, kWritePorts = 5;
+  static constexpr uint32_t kClientOf[kReadPorts] = {0, 1, 1, 2, 3, 4, 5};
+
   void read(uint32_t client, const ReadRequest& r) {
     Bits b(140);
     b.set(76, 64, r.addr);
@@ -184,15 +189,16 @@ class DmaWorld {
 
   // beats: how many beats of its data the client really sends.
   void write(uint32_t client, const WriteRequest& r, uint32_t beats = ~0u) {
-    Bits b(129);
-    b.set(65, 64, r.addr);
-    b.set(52, 13, r.len);
-    b.set(51, 1, r.relaxed);
-    b.set(50, 1, r.fence);
-    b.set(26, 24, r.qpn);
-    b.set(25, 1, r.is_queue);
-    b.set(1, 24, r.psn);
-    b.set(0, 1, r.sampled);
+    Bits b(130);
+    b.set(66, 64, r.addr);
+    b.set(53, 13, r.len);
+    b.set(52, 1, r.relaxed);
+    b.set(51, 1, r.fence);
+    b.set(27, 24, r.qpn);
+    b.set(26, 1, r.is_queue);
+    b.set(2, 24, r.psn);
+    b.set(1, 1, r.sampled);
+    b.set(0, 1, r.ticket);
     wr_[client]->push(b);
     Pending p{r, random_.bytes(r.len)};
     for (uint32_t at = 0; at < r.len && at / kB < beats; at += kB) {
@@ -214,7 +220,7 @@ class DmaWorld {
     for (auto& s : rd_) {
       if (s->pending() > 0) return false;
     }
-    for (int c = 0; c < 4; ++c) {
+    for (uint32_t c = 0; c < kWritePorts; ++c) {
       if (wr_[c]->pending() > 0 || wd_[c]->pending() > 0) return false;
     }
     return expected_reads_.empty() && writes_.empty() && b_queue_[0].empty() &&
@@ -225,6 +231,8 @@ class DmaWorld {
     bench.wait(
         "all reads answered, all writes done, idle", [this] { return quiet(); }, limit);
     bench.tick(4);
+    if (!discard_writes && (placed[0] != placeable_[0] || placed[1] != placeable_[1]))
+      throw Mismatch("a placed pulse is missing");
     if (device != device_expected)
       throw Mismatch("device_memory is not what the writes should have left");
   }
@@ -244,6 +252,7 @@ class DmaWorld {
   std::map<uint32_t, uint64_t> status_seen;
   uint32_t outstanding = 0, outstanding_gpu = 0, most_outstanding = 0, most_outstanding_gpu = 0;
   uint64_t lost_bytes = 0;
+  uint64_t placed[2] = {0, 0};  // pulses: writes with ticket, writes of client 3
   std::vector<uint64_t> rd_cycles, ar_cycles, r_cycles, rsp_cycles, wr_cycles, aw_cycles, w_cycles,
       dat_cycles;
   std::vector<Tlp> ar_log, aw_log;
@@ -267,8 +276,11 @@ class DmaWorld {
     expected_reads_.clear();
     writes_.clear();
     for (auto& q : offered_) q.clear();
-    for (int c = 0; c < 3; ++c) rd_[c]->clear();
-    for (int c = 0; c < 4; ++c) {
+    for (auto& s : rd_) s->clear();
+    tickets_.clear();
+    rows_seen_ = 0;
+    placed[0] = placed[1] = placeable_[0] = placeable_[1] = 0;
+    for (uint32_t c = 0; c < kWritePorts; ++c) {
       wr_[c]->clear();
       wd_[c]->clear();
     }
@@ -350,6 +362,10 @@ class DmaWorld {
     rd(t.rd0_valid, t.rd0_ready, t.rd0_req);
     rd(t.rd1_valid, t.rd1_ready, t.rd1_req);
     rd(t.rd2_valid, t.rd2_ready, t.rd2_req);
+    rd(t.rd3_valid, t.rd3_ready, t.rd3_req);
+    rd(t.rd4_valid, t.rd4_ready, t.rd4_req);
+    rd(t.rd5_valid, t.rd5_ready, t.rd5_req);
+    rd(t.rd6_valid, t.rd6_ready, t.rd6_req);
     auto wr = [&](CData& v, CData& r, auto& pin, CData& dv, CData& dr, auto& data, CData& cnt,
                   CData& last) {
       const std::string n = std::to_string(wr_.size());
@@ -369,6 +385,8 @@ class DmaWorld {
        t.wr2_dat_data, t.wr2_dat_cnt, t.wr2_dat_last);
     wr(t.wr3_req_valid, t.wr3_req_ready, t.wr3_req, t.wr3_dat_valid, t.wr3_dat_ready,
        t.wr3_dat_data, t.wr3_dat_cnt, t.wr3_dat_last);
+    wr(t.wr4_req_valid, t.wr4_req_ready, t.wr4_req, t.wr4_dat_valid, t.wr4_dat_ready,
+       t.wr4_dat_data, t.wr4_dat_cnt, t.wr4_dat_last);
   }
 
   static std::vector<std::pair<uint64_t, uint32_t>> cut(uint64_t addr, uint32_t len, uint32_t max) {
@@ -395,7 +413,8 @@ class DmaWorld {
     uint32_t dst = r.dst_off;
     for (auto [addr, len] : pieces) {
       if (next > 63) throw std::logic_error("test: more than 64 TLPs in a slot");
-      if (!expected_reads_.emplace(key(client, r.slot, next++), ExpectedRead{addr, len, dst, 0, w})
+      if (!expected_reads_
+               .emplace(key(kClientOf[client], r.slot, next++), ExpectedRead{addr, len, dst, 0, w})
                .second) {
         throw std::logic_error("test: slot in use");
       }
@@ -409,23 +428,30 @@ class DmaWorld {
     auto& t = bench.top();
     const uint64_t now = bench.cycle();
     count(t);
+    if (!discard_writes) check_placed(t);
     // Requests accepted in this cycle: at most one, and the bus must follow that order.
-    const CData wv[4] = {t.wr0_req_valid, t.wr1_req_valid, t.wr2_req_valid, t.wr3_req_valid};
-    const CData wrdy[4] = {t.wr0_req_ready, t.wr1_req_ready, t.wr2_req_ready, t.wr3_req_ready};
-    const CData dv[4] = {t.wr0_dat_valid, t.wr1_dat_valid, t.wr2_dat_valid, t.wr3_dat_valid};
-    const CData drdy[4] = {t.wr0_dat_ready, t.wr1_dat_ready, t.wr2_dat_ready, t.wr3_dat_ready};
-    for (uint32_t c = 0; c < 4; ++c) {
+    const CData wv[] = {t.wr0_req_valid, t.wr1_req_valid, t.wr2_req_valid, t.wr3_req_valid,
+                        t.wr4_req_valid};
+    const CData wrdy[] = {t.wr0_req_ready, t.wr1_req_ready, t.wr2_req_ready, t.wr3_req_ready,
+                          t.wr4_req_ready};
+    const CData dv[] = {t.wr0_dat_valid, t.wr1_dat_valid, t.wr2_dat_valid, t.wr3_dat_valid,
+                        t.wr4_dat_valid};
+    const CData drdy[] = {t.wr0_dat_ready, t.wr1_dat_ready, t.wr2_dat_ready, t.wr3_dat_ready,
+                          t.wr4_dat_ready};
+    for (uint32_t c = 0; c < kWritePorts; ++c) {
       if (dv[c] && drdy[c]) dat_cycles.push_back(now);
       if (!wv[c] || !wrdy[c]) continue;
       wr_cycles.push_back(now);
       accepted.push_back({c, now});
       if (offered_[c].empty()) fail("a write request was accepted that nobody made");
-      accept_write(std::move(offered_[c].front()));
+      accept_write(c, std::move(offered_[c].front()));
       offered_[c].pop_front();
     }
-    const CData rv[3] = {t.rd0_valid, t.rd1_valid, t.rd2_valid};
-    const CData rr[3] = {t.rd0_ready, t.rd1_ready, t.rd2_ready};
-    for (int c = 0; c < 3; ++c) {
+    const CData rv[] = {t.rd0_valid, t.rd1_valid, t.rd2_valid, t.rd3_valid,
+                        t.rd4_valid, t.rd5_valid, t.rd6_valid};
+    const CData rr[] = {t.rd0_ready, t.rd1_ready, t.rd2_ready, t.rd3_ready,
+                        t.rd4_ready, t.rd5_ready, t.rd6_ready};
+    for (uint32_t c = 0; c < kReadPorts; ++c) {
       if (rv[c] && rr[c]) rd_cycles.push_back(now);
     }
     if (t.m_axi_arvalid && t.m_axi_arready) take_ar(t, now);
@@ -453,6 +479,22 @@ class DmaWorld {
     }
   }
 
+  // A pulse may come only when every row of that write, and of those before it, has been taken;
+  // refused ones have none. Rows of the bus and of device_memory leave in order of acceptance.
+  void check_placed(Top& t) {
+    if (t.placed_o) ++placed[0];
+    if (t.wr3_placed_o) ++placed[1];
+    while (!tickets_.empty() && tickets_.front().rows <= rows_seen_) {
+      rows_seen_ -= tickets_.front().rows;
+      placeable_[0] += tickets_.front().ticket;
+      placeable_[1] += tickets_.front().client3;
+      tickets_.pop_front();
+    }
+    for (int i = 0; i < 2; ++i) {
+      if (placed[i] > placeable_[i]) fail("placed before the write was on the bus");
+    }
+  }
+
   void count(Top& t) {
     cnt_reads += t.cnt_dma_reads_o;
     cnt_writes += t.cnt_dma_writes_o;
@@ -464,10 +506,12 @@ class DmaWorld {
     cnt_refused += t.cnt_gdr_refused_o;
   }
 
-  void accept_write(Pending p) {
+  void accept_write(uint32_t client, Pending p) {
     if (discard_writes) return;
     const WriteRequest& r = p.request;
     const Where w = locate(r.addr, r.len, settings_.gdr_en);
+    tickets_.push_back(
+        {r.ticket, client == 3, w.target == kRefused ? 0u : (r.addr % kB + r.len + kB - 1) / kB});
     if (w.target == kRefused) {
       expected_faults.push_back({r.is_queue, r.qpn, kLocProt});
       return;
@@ -609,6 +653,7 @@ class DmaWorld {
 
   void take_w(Top& t, uint64_t now) {
     w_cycles.push_back(now);
+    ++rows_seen_;
     const Bits strb = read_pin(t.m_axi_wstrb);
     const Bits data = read_pin(t.m_axi_wdata);
     for (auto& e : writes_) {
@@ -664,6 +709,7 @@ class DmaWorld {
       if (strb.bit(i)) device[t.dm_wr_row * kB + i] = data.byte(i);
     }
     if (pending_device_writes_ == 0) fail("device_memory write that nobody asked for");
+    ++rows_seen_;
     --pending_device_writes_;
   }
 
@@ -748,7 +794,13 @@ class DmaWorld {
   Rng random_;
   std::vector<std::unique_ptr<StreamSource<Bits>>> rd_, wr_;
   std::vector<std::unique_ptr<StreamSource<Beat>>> wd_;
-  std::array<std::deque<Pending>, 4> offered_;
+  struct Ticket {
+    bool ticket, client3;
+    uint64_t rows;
+  };
+  std::deque<Ticket> tickets_;  // writes accepted and not all on the bus
+  uint64_t rows_seen_ = 0, placeable_[2] = {0, 0};
+  std::array<std::deque<Pending>, kWritePorts> offered_;
   std::map<uint64_t, ExpectedRead> expected_reads_;
   std::map<uint32_t, uint32_t> next_tlp_;
   std::map<uint8_t, OpenRead> reads_open_;

@@ -11,7 +11,7 @@ TEMPLATE_TEST_CASE("a write puts every length at every lane, with exact strobes"
   for (uint32_t lane = 0; lane < kB; ++lane) {
     for (uint32_t len : {1u, kB - lane, kB - lane + 1, kB, kB + 1, 2 * kB - 1,
                          static_cast<uint32_t>(random.between(1, 3 * kB))}) {
-      w.write(static_cast<uint32_t>(random.below(4)),
+      w.write(static_cast<uint32_t>(random.below(5)),
               {0x10'0000 + 4096 * random.below(1000) + lane, len});
       w.bench.wait("room",
                    [&] { return w.wr_source(0).pending() + w.wr_source(1).pending() < 20; });
@@ -35,7 +35,7 @@ TEMPLATE_TEST_CASE("writes of lengths around every MPS and page border are cut r
         const uint32_t len = static_cast<uint32_t>(std::min<int64_t>(int64_t{border} + d, 4096));
         for (uint64_t offset : {uint64_t{0}, uint64_t{1}, uint64_t{kB - 1}, uint64_t{max} - 1,
                                 4096 - random.below(2 * kB), random.below(4096)}) {
-          w.write(static_cast<uint32_t>(random.below(4)),
+          w.write(static_cast<uint32_t>(random.below(5)),
                   {0x8'0000'0000 + 8192 * random.below(1000) + offset, len});
         }
       }
@@ -91,12 +91,12 @@ TEMPLATE_TEST_CASE("write throughput: a beat every cycle, and a request of one b
 TEMPLATE_TEST_CASE("clients are served in turn, none starves", "", W256, W512) {
   DmaWorld<TestType> w;
   for (uint32_t i = 0; i < 40; ++i) {
-    for (uint32_t c = 0; c < 4; ++c) w.write(c, {0x1'0000 * c + 256 * i, 200});
+    for (uint32_t c = 0; c < 5; ++c) w.write(c, {0x1'0000 * c + 256 * i, 200});
   }
   w.finish();
-  REQUIRE(w.accepted.size() == 160);
-  for (size_t i = 4; i < w.accepted.size() - 4; ++i)
-    CHECK(w.accepted[i].client == w.accepted[i - 4].client);
+  REQUIRE(w.accepted.size() == 200);
+  for (size_t i = 5; i < w.accepted.size() - 5; ++i)
+    CHECK(w.accepted[i].client == w.accepted[i - 5].client);
 }
 
 TEMPLATE_TEST_CASE("relaxed ordering is for data only, and only when configured", "", W512) {

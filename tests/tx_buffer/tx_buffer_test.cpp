@@ -38,6 +38,7 @@ struct Work {
   unsigned fail_beats = 0;
   uint8_t status = 0x31;
   std::vector<size_t> tlps;  // their lengths; empty: cut at random
+  bool response = false, notify = false;
 
   TxPacket packet() const {
     TxPacket p;
@@ -46,7 +47,14 @@ struct Work {
     p.wqe_index = static_cast<uint16_t>(psn * 3 + 1);
     p.payload = payload;
     p.sampled = psn % 2 == 1;
+    p.spec.msn = psn ^ 0x5A5A;
     return p;
+  }
+  Bits description() const {
+    Bits b = packet().description();
+    kTxPkt.set(b, "response", response);
+    kTxPkt.set(b, "notify", notify);
+    return b;
   }
 };
 
@@ -65,6 +73,16 @@ struct OutPacket {
   Bits pkt;
   uint64_t first = 0, last = 0;
   size_t beats = 0;
+};
+
+// A response that failed: QPN, PSN, MSN.
+struct Rterr {
+  uint32_t qpn, psn, msn;
+  bool operator==(const Rterr&) const = default;
+};
+struct Left {
+  uint32_t qpn, psn;
+  bool operator==(const Left&) const = default;
 };
 
 struct Report {
@@ -89,9 +107,19 @@ class BufferBench : public Bench<Top> {
                for (size_t i = 0; i < b.cnt; ++i) b.bytes.push_back(data.byte(i));
                return b;
              }),
-        terr_(*this, "terr", this->top().terr_valid, this->top().terr_ready, [this] {
+        terr_(*this, "terr", this->top().terr_valid, this->top().terr_ready,
+              [this] {
+                auto& t = this->top();
+                return Report{t.terr_qpn, t.terr_index, t.terr_status};
+              }),
+        rterr_(*this, "rterr", this->top().rterr_valid, this->top().rterr_ready,
+               [this] {
+                 auto& t = this->top();
+                 return Rterr{t.rterr_qpn, t.rterr_psn, t.rterr_msn};
+               }),
+        left_(*this, "left", this->top().left_valid, this->top().left_ready, [this] {
           auto& t = this->top();
-          return Report{t.terr_qpn, t.terr_index, t.terr_status};
+          return Left{t.left_qpn, t.left_psn};
         }) {
     out_.on_item([this](const OutBeat& b) { take(b); });
     this->on_sample([this] { sample(); });
@@ -141,6 +169,9 @@ class BufferBench : public Bench<Top> {
 
   StreamSink<OutBeat> out_;
   StreamSink<Report> terr_;
+  StreamSink<Rterr> rterr_;
+  StreamSink<Left> left_;
+  std::map<uint32_t, unsigned> rleft;  // notices per QP
   std::vector<OutPacket> packets;
   double submit_rate = 1, data_rate = 1;
   bool in_order = false;  // TLPs of all slots come in the order of their requests
@@ -194,6 +225,7 @@ class BufferBench : public Bench<Top> {
       if (on_order) on_order(orders_.front().first, orders_.front().second);
       orders_.pop_front();
     }
+    if (t.rleft_valid != 0) ++rleft[t.rleft_qpn];
     if (t.trc_valid_o != 0) pay_first.push_back({t.trc_o, t.trc_sampled_o != 0});
     if (t.trc2_valid_o != 0) tx_start.push_back({t.trc2_o, t.trc2_sampled_o != 0});
   }
@@ -229,7 +261,7 @@ class BufferBench : public Bench<Top> {
     auto& t = this->top();
     t.txp_valid = 1;
     t.txp_slot = static_cast<CData>(r.slot);
-    write_pin(t.txp, r.work.packet().description());
+    write_pin(t.txp, r.work.description());
     if (on_submit) on_submit(r.work);
     ++submitted;
   }
@@ -377,7 +409,7 @@ Work random_work(Rng& random, uint32_t qpn, uint32_t psn, size_t max_len = 4096)
 void compare(const OutPacket& got, const Work& want) {
   INFO("psn " << want.psn << ", qpn " << want.qpn << ", " << want.payload.size()
               << " bytes, inline " << want.inlined);
-  CHECK(got.pkt == want.packet().description());
+  CHECK(got.pkt == want.description());
   CHECK(!got.abort);
   CHECK((got.bytes == want.payload));
 }
@@ -863,7 +895,196 @@ TEMPLATE_TEST_CASE("tx_buffer keeps QPs apart when reads fail and orders come at
   check_faults<TestType>(40, 300, 0.1);
 }
 
+// Requests and responses of the same QPs at any time, failures and orders of both.
+template <class Top>
+void check_flows(size_t rounds, unsigned threshold) {
+  BufferBench<Top> bench;
+  bench->cfg_threshold_i = static_cast<SData>(threshold);
+  bench.out_.set_stall(Stall::random(0.3));
+  bench.terr_.set_stall(Stall::random(0.7));
+  bench.rterr_.set_stall(Stall::random(0.7));
+  bench.left_.set_stall(Stall::random(0.9));
+  bench.submit_rate = 0.7;
+  bench.reset();
+  auto random = rng("flows");
+  // By flow {response, QP}: what was submitted since it was last dropped or told to start anew, and
+  // whether a packet of it failed.
+  using Flow = std::pair<bool, uint32_t>;
+  std::map<uint32_t, Work> all;
+  std::map<Flow, bool> dead;
+  std::map<uint32_t, unsigned> notices;  // responses submitted
+  std::map<uint32_t, bool> may_vanish;   // by PSN
+  std::map<uint32_t, bool> failing;
+  bench.on_submit = [&](const Work& w) {
+    if (w.response && w.notify) ++notices[w.qpn];
+    if (dead[{w.response, w.qpn}]) may_vanish[w.psn] = true;
+    if (w.fail_tlp >= 0) {
+      failing[w.psn] = true;
+      dead[{w.response, w.qpn}] = true;
+      may_vanish[w.psn] = true;
+    }
+  };
+  bench.on_order = [&](unsigned op, uint32_t qpn) {
+    for (const auto& [psn, w] : all) {
+      // What was submitted may have left already.
+      if (w.qpn == qpn && (op == kClear || !w.response)) may_vanish[psn] = true;
+    }
+    if (op == kClear) dead[{true, qpn}] = false;
+    dead[{false, qpn}] = false;
+  };
+  uint32_t psn = 0;
+  for (size_t round = 0; round < rounds; ++round) {
+    for (int i = 0; i < 30; ++i) {
+      Work w = random_work(random, static_cast<uint32_t>(random.below(4)), psn, 1500);
+      w.response = random.chance(0.5);
+      w.notify = w.response || random.chance(0.5);
+      if (w.response) {
+        w.inlined = false;  // resp_engine has none
+        if (random.chance(0.3)) w.payload.clear();
+      }
+      if (!w.inlined && !w.payload.empty() && random.chance(0.05)) {
+        w.fail_tlp = static_cast<int>(random.below(3));
+        w.fail_beats = static_cast<unsigned>(random.below(3));
+      }
+      all[psn++] = w;
+      bench.post(w);
+    }
+    bench.wait("submitted", [&] { return bench.submitted == psn; });
+    if (random.chance(0.5)) bench.tick(random.below(200));
+    bench.order(random.chance(0.5) ? kClear : kErr, static_cast<uint32_t>(random.below(4)));
+    bench.wait_orders();
+  }
+  bench.tick(5000);
+  CHECK(bench.rleft == notices);  // every response exactly once
+  std::map<Flow, uint32_t> last;
+  std::set<uint32_t> seen;
+  std::vector<Left> left;
+  for (const OutPacket& p : bench.packets) {
+    const Work& w = all.at(p.psn);
+    INFO("psn " << p.psn << " response " << w.response);
+    if (!p.abort) compare(p, w);
+    if (p.abort) CHECK(w.fail_tlp >= 0);
+    const Flow f{w.response, w.qpn};
+    if (last.contains(f)) CHECK(last[f] < p.psn);
+    last[f] = p.psn;
+    seen.insert(p.psn);
+    if (!w.response && w.notify && !p.abort) left.push_back({p.qpn, p.psn});
+  }
+  CHECK((bench.left_.items() == left));
+  for (const auto& [n, w] : all) {
+    INFO("psn " << n << " qpn " << w.qpn << " response " << w.response);
+    CHECK((seen.contains(n) || may_vanish[n]));
+  }
+  // A failure is reported on its own side, with its own PSN.
+  for (const Rterr& r : bench.rterr_.items()) {
+    CHECK(failing[r.psn]);
+    CHECK(all.at(r.psn).response);
+    CHECK(all.at(r.psn).qpn == r.qpn);
+    CHECK(r.msn == (r.psn ^ 0x5A5A));
+  }
+  for (const Report& r : bench.terr_.items()) {
+    bool found = false;
+    for (const auto& [n, w] : all) {
+      found = found || (!w.response && w.qpn == r.qpn && failing[n] &&
+                        r.index == static_cast<uint16_t>(n * 3 + 1));
+    }
+    CHECK(found);
+  }
+}
+
+TEMPLATE_TEST_CASE("tx_buffer keeps requests and responses of a QP apart, and tells what has left",
+                   "", BUFFERS) {
+  check_flows<TestType>(12, 0);
+  check_flows<TestType>(12, 200);
+}
+
+TEMPLATE_TEST_CASE("a response passes requests of its QP whose data are late, and the other way",
+                   "", BUFFERS) {
+  const bool late_response = GENERATE(false, true);
+  BufferBench<TestType> bench;
+  bench.hold_data = true;
+  bench.reset();
+  Work late;
+  late.qpn = 1;
+  late.psn = 1;
+  late.response = late_response;
+  late.payload = std::vector<uint8_t>(100, 1);
+  bench.post(late);
+  Work other;
+  other.qpn = 1;
+  other.psn = 2;
+  other.response = !late_response;
+  bench.post(other);
+  bench.wait_packets(1);
+  CHECK(bench.packets[0].psn == 2);
+}
+
+TEMPLATE_TEST_CASE("a failed response is reported once and ends its flow until CLEAR, not at ERR",
+                   "", BUFFERS) {
+  BufferBench<TestType> bench;
+  bench.reset();
+  uint32_t psn = 10;
+  auto post = [&](bool response, bool fails) {
+    Work w;
+    w.qpn = 3;
+    w.psn = psn++;
+    w.response = response;
+    w.notify = response;
+    w.payload = std::vector<uint8_t>(64, static_cast<uint8_t>(psn));
+    if (fails) w.fail_tlp = 0;
+    bench.post(w);
+  };
+  post(true, false);
+  post(true, true);   // 11
+  post(true, false);  // void
+  post(false, false);
+  bench.wait_packets(2);
+  bench.wait("report", [&] { return bench.rterr_.size() == 1; });
+  CHECK(bench.rterr_[0] == Rterr{3, 11, 11 ^ 0x5A5A});
+  bench.order(kErr, 3);
+  bench.wait_orders();
+  post(true, false);  // void
+  bench.tick(300);
+  CHECK(bench.packets.size() == 2);
+  CHECK(bench.rleft[3] == 4);
+  bench.order(kClear, 3);
+  bench.wait_orders();
+  post(true, false);
+  bench.wait_packets(3);
+  bench.tick(10);
+  CHECK(bench.rleft[3] == 5);
+  CHECK(bench.rterr_.size() == 1);
+  CHECK(bench.terr_.size() == 0);
+}
+
+TEST_CASE("notices that nobody takes hold back further ones, and nothing is lost") {
+  BufferBench<Vtx_buffer_w1024> bench;
+  bench.left_.set_stall(Stall::always());
+  bench.reset();
+  for (uint32_t i = 0; i < 40; ++i) {
+    Work w;
+    w.qpn = i;
+    w.psn = i;
+    w.notify = true;
+    bench.post(w);
+  }
+  bench.tick(300);
+  CHECK(bench.packets.size() >= 12);
+  CHECK(bench.packets.size() <= 16);
+  // Others go on.
+  Work w;
+  w.qpn = 50;
+  w.psn = 99;
+  w.response = true;
+  bench.post(w);
+  bench.left_.set_stall(Stall::random(0.5));
+  bench.wait_packets(41);
+  bench.wait("notices", [&] { return bench.left_.size() == 40; });
+}
+
 TEMPLATE_TEST_CASE("tx_buffer survives long random traffic", "[.soak]", BUFFERS) {
+  check_flows<TestType>(300, 0);
+  check_flows<TestType>(300, 300);
   check_faults<TestType>(3000, 0, 0.05);
   check_faults<TestType>(3000, 64, 0.1);
   check_faults<TestType>(3000, 1024, 0.02);
