@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -392,6 +393,8 @@ Document Document::load(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in)
     throw ScenarioError({{path, 0, 0, "", std::string("cannot open: ") + std::strerror(errno)}});
+  if (std::filesystem::is_directory(path))
+    throw ScenarioError({{path, 0, 0, "", "cannot read: is a directory"}});
   std::ostringstream text;
   text << in.rdbuf();
   if (in.bad()) throw ScenarioError({{path, 0, 0, "", "cannot read"}});
@@ -402,6 +405,7 @@ void Document::set(const std::string& path, const std::string& value) {
   const auto bad = [&](const std::string& text) {
     return ScenarioError({{name_, 0, 0, path, text}});
   };
+  set_.emplace_back(path, value);
   YAML::Node parsed;
   try {
     parsed = YAML::Load(value);
@@ -450,7 +454,19 @@ void Document::set(const std::string& assignment) {
 
 void Document::error(const YAML::Node& at, const std::string& key, const std::string& text) {
   Error e{name_, 0, 0, key, text};
-  if (at.IsDefined()) {
+  // What was set from outside stands nowhere in the file.
+  std::string dotted;
+  for (char c : key) {
+    if (c == '[')
+      dotted += '.';
+    else if (c != ']')
+      dotted += c;
+  }
+  for (const auto& [path, value] : set_) {
+    if (dotted == path || dotted.compare(0, path.size() + 1, path + ".") == 0)
+      e.file = "--set " + path + "=" + value;
+  }
+  if (e.file == name_ && at.IsDefined()) {
     const YAML::Mark m = at.Mark();
     if (!m.is_null()) {
       e.line = m.line + 1;

@@ -76,6 +76,7 @@ class Document {
   YAML::Node root_;
   std::vector<Error> errors_;
   int open_readers_ = 0;
+  std::vector<std::pair<std::string, std::string>> set_;  // overrides: path, value
 };
 
 // How a scalar becomes a T, and what to say when it does not.

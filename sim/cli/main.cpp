@@ -46,7 +46,7 @@ int run(const RunArgs& args) {
   const std::string path = find_scenario(args.scenario);
   std::vector<std::string> overrides = args.set;
   if (args.seed) overrides.push_back("seed=" + std::to_string(*args.seed));
-  const sim::Settings settings = sim::load_settings(path, overrides);
+  const sim::Settings settings = sim::load_settings(path, overrides, sim::nic_widths());
   const std::string stem = fs::path(path).stem();
   sim::RunOptions o;
   o.threads = args.threads;

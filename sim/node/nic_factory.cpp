@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The widths that this program has: rnic_nic() in sim/CMakeLists.txt defines RNIC_NIC_<width>.
+#include <iterator>
 #include <stdexcept>
 
+#include "rnic_top_lists.hpp"
 #include "sim/node/nic_model.hpp"
 #ifdef RNIC_NIC_128
 #include "Vnic128.h"
@@ -23,8 +25,8 @@ template <typename Top>
 std::unique_ptr<Nic> make(uint32_t width, const NicOptions& options) {
   NicInfo info;
   info.data_w = width;
-  info.borders = 27;
-  info.trace_sources = 21;
+  info.borders = std::size(kBorderSignals);
+  info.trace_sources = kTraceSources;
   return std::make_unique<NicModel<Top>>(info, options);
 }
 }  // namespace

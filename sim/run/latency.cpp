@@ -172,10 +172,10 @@ void run_latency(Session& s, const std::string& name, const LatencyStep& step) {
         s.problem(name + ": " + d->to_string());
     } else {
       const auto offset = static_cast<uint32_t>(dst.iova - b.nic().read64(RNIC_CSR_DEVMEM_BASE));
-      for (uint32_t at = 0; at + 4 <= data.size(); at += 4) {
+      for (uint32_t at = 0; at < data.size(); at += 4) {
         const uint32_t v =
             b.bus().read32(driver::Bar::kRegisters, RNIC_CSR_GDR_WINDOW + offset + at);
-        if (std::memcmp(&v, data.data() + at, 4) != 0) {
+        if (std::memcmp(&v, data.data() + at, std::min<size_t>(4, data.size() - at)) != 0) {
           s.problem(fmt::format("{}: device_memory differs at {}", name, at));
           break;
         }
@@ -279,6 +279,13 @@ std::vector<uint8_t> arp_request(const driver::Mac& mac, uint8_t self, uint8_t p
 
 void run_raw(Session& s, const std::string& name, const RawStep& step) {
   std::vector<std::unique_ptr<RawEnd>> ends;
+  // Whatever happens, no NIC keeps a pointer to them.
+  struct Unplug {
+    Session& s;
+    ~Unplug() {
+      for (size_t i = 0; i < s.node_count(); ++i) s.kit(i).node->nic().set_raw_port(nullptr);
+    }
+  } unplug{s};
   for (size_t i = 0; i < s.node_count(); ++i) {
     auto e = std::make_unique<RawEnd>();
     for (uint32_t n = 0; n < step.count; ++n)
@@ -299,7 +306,6 @@ void run_raw(Session& s, const std::string& name, const RawStep& step) {
   for (size_t i = 0; i < ends.size(); ++i) {
     if (ends[s.peer_of(i)]->got != ends[i]->to_send)
       s.problem(name + ": a raw frame came out differently");
-    s.kit(i).node->nic().set_raw_port(nullptr);
   }
   s.print(fmt::format("  {} ARP requests each way, the same at the far end", step.count));
 }

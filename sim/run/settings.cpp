@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/settings.hpp"
 
+#include <numeric>
+
 #include "harness/scenario/scenario.hpp"
+#include "regs/gen/rnic_regs.h"
 
 namespace rnic::sim {
 
@@ -31,6 +34,10 @@ Value<uint64_t> link_rate() {
     return *bps / 1000;
   };
   return v;
+}
+
+uint32_t inline_blocks(uint32_t bytes) {
+  return (32 + bytes + RNIC_WQE_BLOCK - 1) / RNIC_WQE_BLOCK;
 }
 
 // A probability as a count of 256ths.
@@ -96,7 +103,7 @@ void read_gpu(Reader& r, pcie::GpuConfig& c) {
   if ((base | size) & mem::kPageMask) r.error("base", "base and size must be multiples of 4 KiB");
 }
 
-void read_flow(Reader& r, Flow& f, bool pair) {
+void read_flow(Reader& r, Flow& f, bool pair, uint32_t log_sq) {
   std::string from = "a";
   r.opt("from", from, one_of<std::string>({{"a", "a"}, {"b", "b"}}));
   f.from = from == "b" ? 1 : 0;
@@ -114,13 +121,25 @@ void read_flow(Reader& r, Flow& f, bool pair) {
   r.opt("source_misalign", f.source_misalign, bytes(0, 4095));
   r.opt("target_misalign", f.target_misalign, bytes(0, 4095));
   r.opt("random_offsets", f.random_offsets);
-  if (f.depth < f.signal_every) r.error("depth", "must be at least signal_every");
-  if (f.depth < f.doorbell_every) r.error("depth", "must be at least doorbell_every");
+  uint32_t blocks = 1;
   if (f.inlined) {
     for (uint32_t s : f.sizes) {
-      if (s > 4064) r.error("sizes", "inline data end at 4064 bytes");
+      if (s > RNIC_MAX_INLINE) r.error("sizes", "inline data end at 4064 bytes");
+      blocks = std::max(blocks, inline_blocks(s));
     }
   }
+  // Messages are posted in groups of doorbell_every. Those behind the last signaled one still have
+  // their places when a whole group must find room.
+  const uint32_t group = f.doorbell_every, signal = f.signal_every;
+  const uint32_t need = signal - std::gcd(signal, group) + group;
+  if (f.depth < need)
+    r.error("depth", "must be at least " + std::to_string(need) +
+                         " with this signal_every and doorbell_every");
+  if (uint64_t{need} * blocks > 1u << log_sq)
+    r.error("sizes",
+            "a send queue of " + std::to_string(1u << log_sq) +
+                " blocks (nic.log_sq) is too small: signal_every and doorbell_every need " +
+                std::to_string(uint64_t{need} * blocks));
   if (f.source == Memory::kDevice || f.target == Memory::kDevice)
     r.error("source", "device memory is for latency steps");
 }
@@ -155,7 +174,10 @@ void read_step(Reader& r, Step& step, const Settings& s) {
       need_gpu(l.source, "source");
       need_gpu(l.target, "target");
       if (l.post == Post::kGpu && !s.has_gpu) r.error("post", "needs a GPU: give the key 'gpu'");
-      if (l.inlined && l.size > 4064) r.error("size", "inline data end at 4064 bytes");
+      if (l.inlined && l.size > RNIC_MAX_INLINE) r.error("size", "inline data end at 4064 bytes");
+      if (l.inlined && inline_blocks(l.size) > 1u << s.log_sq)
+        r.error("size", "does not fit into a send queue of " + std::to_string(1u << s.log_sq) +
+                            " blocks (nic.log_sq)");
       break;
     }
     case Do::kTraffic: {
@@ -164,7 +186,7 @@ void read_step(Reader& r, Step& step, const Settings& s) {
           "flows",
           [&](Reader& f, size_t) {
             Flow flow;
-            read_flow(f, flow, pair);
+            read_flow(f, flow, pair, s.log_sq);
             if (flow.source == Memory::kGpu || flow.target == Memory::kGpu)
               need_gpu(Memory::kGpu, "flows");
             t.flows.push_back(flow);
@@ -186,7 +208,7 @@ void read_step(Reader& r, Step& step, const Settings& s) {
   }
 }
 
-Settings read(Document& doc) {
+Settings read(Document& doc, const std::vector<uint32_t>& widths) {
   Settings s;
   s.file = doc.name();
   {
@@ -199,6 +221,11 @@ Settings read(Document& doc) {
     s.wire.delay_ps = 200'000;
     r.child("nic", [&](Reader& n) {
       n.opt("data_w", s.data_w, power_of_two(128, 1024));
+      if (!widths.empty() && std::find(widths.begin(), widths.end(), s.data_w) == widths.end()) {
+        std::string have;
+        for (uint32_t w : widths) have += (have.empty() ? "" : ", ") + std::to_string(w);
+        n.error("data_w", "this program has NICs of " + have + " bit");
+      }
       n.opt("mtu", s.mtu, power_of_two(256, 4096));
       n.opt("tx_start_threshold", s.host.tx_start_threshold, bytes(0, 4096));
       n.opt("ack_count", s.host.ack_count, unsigned_integer(1, 255));
@@ -236,7 +263,10 @@ Settings read(Document& doc) {
             one_of<mem::Layout>({{"identity", mem::Layout::kIdentity},
                                  {"contiguous", mem::Layout::kContiguous},
                                  {"scattered", mem::Layout::kScattered}}));
+      if (!s.iommu.enabled && s.layout != mem::Layout::kIdentity)
+        m.error("layout", "must be identity without an IOMMU (iommu.enabled)");
     });
+    if (!s.iommu.enabled && !r.has("memory")) s.layout = mem::Layout::kIdentity;
     r.child("stalls", [&](Reader& t) {
       stall(t, "aw", s.stalls.aw);
       stall(t, "w", s.stalls.w);
@@ -265,17 +295,18 @@ Settings read(Document& doc) {
 }
 }  // namespace
 
-Settings load_settings(const std::string& path, const std::vector<std::string>& overrides) {
+Settings load_settings(const std::string& path, const std::vector<std::string>& overrides,
+                       const std::vector<uint32_t>& widths) {
   Document doc = Document::load(path);
   for (const std::string& o : overrides) doc.set(o);
-  return read(doc);
+  return read(doc, widths);
 }
 
 Settings parse_settings(const std::string& yaml, const std::string& name,
                         const std::vector<std::string>& overrides) {
   Document doc = Document::parse(yaml, name);
   for (const std::string& o : overrides) doc.set(o);
-  return read(doc);
+  return read(doc, {});
 }
 
 std::string scenario_title(const std::string& path) {

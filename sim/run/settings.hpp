@@ -94,7 +94,9 @@ struct Settings {
   std::vector<Step> steps;
 };
 
-Settings load_settings(const std::string& path, const std::vector<std::string>& overrides);
+// `widths`: those that the program has; none: any.
+Settings load_settings(const std::string& path, const std::vector<std::string>& overrides,
+                       const std::vector<uint32_t>& widths = {});
 Settings parse_settings(const std::string& yaml, const std::string& name,
                         const std::vector<std::string>& overrides = {});
 // The title of a scenario file, without checking the rest.

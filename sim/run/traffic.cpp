@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <iterator>
+#include <map>
 
 #include "regs/gen/rnic_regs.h"
+#include "rnic_top_lists.hpp"
 #include "sim/run/session.hpp"
 
 namespace rnic::sim {
@@ -218,33 +221,27 @@ void collect(Session& s, const std::string& name, FlowRun& r, Lane& l) {
   }
 }
 
-const char* const kBorders[] = {"doorbell -> scheduler",
-                                "scheduler -> wqe_fetch",
-                                "wqe_fetch -> wqe_store",
-                                "scheduler -> sq_engine",
-                                "sq_engine -> tx_buffer",
-                                "wqe_fetch -> dma (reads)",
-                                "sq_engine -> dma (reads)",
-                                "tx_buffer -> packetizer",
-                                "resp_engine -> packetizer",
-                                "packetizer -> merge",
-                                "merge -> crossing",
-                                "depacketizer -> dispatch",
-                                "depacketizer -> placer",
-                                "dispatch -> responder",
-                                "dispatch -> completer",
-                                "responder -> placer",
-                                "responder -> resp_engine",
-                                "placer -> dma (requests)",
-                                "placer -> dma (data)",
-                                "placer -> cqe_gen",
-                                "completer -> cqe_gen",
-                                "cqe_gen -> dma",
-                                "event_queue -> dma",
-                                "AXI read requests",
-                                "AXI read data",
-                                "AXI write requests",
-                                "AXI write data"};
+// What the stream borders join; a border without an entry is shown by its signal.
+std::string border_name(const std::string& signal) {
+  static const std::map<std::string, const char*> kNames = {
+      {"db", "doorbell -> scheduler"},      {"wqe_req", "scheduler -> wqe_fetch"},
+      {"wqe", "wqe_fetch -> wqe_store"},    {"turn", "scheduler -> sq_engine"},
+      {"txp", "sq_engine -> tx_buffer"},    {"rd0", "wqe_fetch -> dma (reads)"},
+      {"rd1", "sq_engine -> dma (reads)"},  {"txb", "tx_buffer -> packetizer"},
+      {"rsp", "resp_engine -> packetizer"}, {"pkt", "packetizer -> merge"},
+      {"mrg", "merge -> crossing"},         {"rxm", "depacketizer -> dispatch"},
+      {"rxd", "depacketizer -> placer"},    {"req", "dispatch -> responder"},
+      {"resp", "dispatch -> completer"},    {"place", "responder -> placer"},
+      {"ackq", "responder -> resp_engine"}, {"wr0_req", "placer -> dma (requests)"},
+      {"wr0_dat", "placer -> dma (data)"},  {"cq0", "placer -> cqe_gen"},
+      {"cq1", "completer -> cqe_gen"},      {"wr1_req", "cqe_gen -> dma"},
+      {"wr2_req", "event_queue -> dma"},    {"m_axi_ar", "AXI read requests"},
+      {"m_axi_r", "AXI read data"},         {"m_axi_aw", "AXI write requests"},
+      {"m_axi_w", "AXI write data"},
+  };
+  const auto it = kNames.find(signal);
+  return it != kNames.end() ? it->second : signal;
+}
 }  // namespace
 
 void run_traffic(Session& s, const std::string& name, const TrafficStep& step) {
@@ -379,8 +376,8 @@ void run_traffic(Session& s, const std::string& name, const TrafficStep& step) {
                       s.node_count() == 2
                           ? "      a: busy stalled starved      b: busy stalled starved"
                           : "         busy stalled starved"));
-  for (size_t b = 0; b < std::size(kBorders); ++b) {
-    std::string row = fmt::format("  {:<28}", kBorders[b]);
+  for (size_t b = 0; b < std::size(kBorderSignals); ++b) {
+    std::string row = fmt::format("  {:<28}", border_name(kBorderSignals[b]));
     bool any = false;
     for (size_t n = 0; n < s.node_count(); ++n) {
       const Nic& nic = s.kit(n).node->nic();

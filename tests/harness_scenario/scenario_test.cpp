@@ -177,6 +177,7 @@ TEST_CASE("text that is not YAML names the place") {
                     contains_text("broken.yaml:2:"));
   CHECK_THROWS_WITH(Document::load("/nonexistent/s.yaml"),
                     contains_text("/nonexistent/s.yaml: cannot open: No such file"));
+  CHECK_THROWS_WITH(Document::load("/tmp"), contains_text("/tmp: cannot read: is a directory"));
 }
 
 TEST_CASE("a value of the command line overrides the file and is checked like it") {
@@ -197,7 +198,14 @@ TEST_CASE("a value of the command line overrides the file and is checked like it
   doc.set("wire.colour=red");
   Config d;
   read(doc, d);
-  CHECK_THROWS_WITH(doc.check(), contains_text("key 'wire.colour': unknown key"));
+  // It stands nowhere in the file.
+  CHECK_THROWS_WITH(doc.check(),
+                    contains_text("--set wire.colour=red: key 'wire.colour': unknown key"));
+  Document list = Document::parse("sizes: [1]\nnics: [{name: a}]\n", "t.yaml");
+  list.set("nics.0.weight=7");
+  Config e;
+  read(list, e);
+  CHECK_THROWS_WITH(list.check(), contains_text("--set nics.0.weight=7: key 'nics[0].weight'"));
 }
 
 TEST_CASE("rules between values are reported at the value") {

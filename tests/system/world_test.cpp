@@ -268,4 +268,34 @@ TEST_CASE("a wrong scenario is refused with file, line and what was expected") {
         std::string::npos);
   CHECK(text("steps: [{name: x, do: fly}]\n").find("one of") != std::string::npos);
   CHECK(text("seed: 1\n").find("steps") != std::string::npos);
+  // What could only hang or fail later is refused as well.
+  CHECK(text("steps:\n  - {name: x, do: traffic, flows: [{sizes: [64], depth: 4, signal_every: "
+             "4, doorbell_every: 3}]}\n")
+            .find("bad.yaml:2:57: key 'steps[0].flows[0].depth': must be at least 6") !=
+        std::string::npos);
+  CHECK(text("nic: {log_sq: 2}\nsteps: [{name: x, do: traffic, flows: [{sizes: [64], depth: 16, "
+             "doorbell_every: 8}]}]\n")
+            .find("a send queue of 4 blocks") != std::string::npos);
+  CHECK(text("nic: {log_sq: 2}\nsteps: [{name: x, do: latency, size: 300, inline: true}]\n")
+            .find("does not fit into a send queue of 4 blocks") != std::string::npos);
+  CHECK(
+      text(
+          "iommu: {enabled: false}\nmemory: {layout: scattered}\nsteps: [{name: x, do: latency}]\n")
+          .find("bad.yaml:2:18: key 'memory.layout': must be identity") != std::string::npos);
+  CHECK(text("nic: {log_sq: 2}\nsteps: [{name: x, do: traffic, flows: [{sizes: [64], depth: 4, "
+             "doorbell_every: 2, signal_every: 2, count: 8}]}]\n") == "accepted");
+}
+
+TEST_CASE("a run without an IOMMU, and messages that just fit the send queue") {
+  expect_good(run(R"(
+nic: {log_sq: 3, mtu: 1024}
+iommu: {enabled: false}
+steps:
+  - {name: l, do: latency, size: 3, source: device, target: device}
+  - name: t
+    do: traffic
+    flows:
+      - {from: a, sizes: [100], count: 40, depth: 6, signal_every: 4, doorbell_every: 3}
+      - {from: b, sizes: [90], count: 40, depth: 4, signal_every: 2, doorbell_every: 4, inline: true}
+)"));
 }
