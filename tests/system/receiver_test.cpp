@@ -361,3 +361,129 @@ TEST_CASE("a flood of raw frames that nobody takes does not stop RDMA") {
   CHECK(l.counter(RNIC_CNT_RX_RAW_FRAMES) + l.counter(RNIC_CNT_RX_RAW_DROPS) == 400);
   CHECK(port.frames == l.counter(RNIC_CNT_RX_RAW_FRAMES));
 }
+
+TEST_CASE(
+    "random and spoiled frames at line rate, with the QP reset among them: nothing else changes, "
+    "every frame is counted once") {
+  Lone l(test_rate());
+  Rng rng = test::rng("frames");
+  class Port final : public sim::RawPort {
+   public:
+    void on_raw_frame(sim::TimePs, std::span<const uint8_t>) override {}
+    std::span<const uint8_t> next_raw_frame(sim::TimePs) override { return {}; }
+  } port;
+  l.node->nic().set_raw_port(&port);
+  l.checker->ignore(l.memory->buffer, 0, l.memory->size);  // a few frames are good
+  const auto rq = l.node->iommu().peek(l.qp->qp->rq_addr(), 1, mem::kRead);
+  l.checker->ignore(rq.phys, mem::kPageBytes);  // written by the program
+  const auto reconnect = [&] {
+    l.host->nic().modify_state(*l.qp->qp, RNIC_QP_STATE_RESET);
+    l.qp->qp->reset_indices();
+    driver::ConnectRequest r;
+    r.dest_qpn = kPeerQpn;
+    r.rq_psn = kFirstPsn;
+    r.mtu = RNIC_PATH_MTU_MTU_1024;
+    l.host->nic().connect(*l.qp->qp, r);
+    l.qp->qp->post_receives(static_cast<uint32_t>(rng.below(20)));
+    while (l.host->poll(*l.qp)) {
+    }
+    l.qp->received.clear();
+    while (l.host->events().poll()) {
+    }
+    l.host->events().update();
+  };
+  uint32_t sent = 0;
+  for (int burst = 0; burst < 30; ++burst) {
+    uint64_t bytes = 0;
+    uint32_t psn = kFirstPsn;
+    const double mutated = rng.chance(0.5) ? 0.2 : 0.7;
+    for (int n = 0; n < 60; ++n) {
+      std::vector<uint8_t> f;
+      if (rng.chance(0.1)) {
+        f = rng.bytes(rng.chance(0.8) ? rng.between(1, 200) : rng.between(1, 9700));
+        if (rng.chance(0.5) && f.size() > 50) {
+          f[12] = 0x08;
+          f[13] = 0x00;
+          f[14] = 0x45;
+          f[23] = 17;
+        }
+      } else {
+        roce::FrameSpec s = l.spec;
+        const uint8_t opcodes[] = {roce::kRcWriteOnly,  roce::kRcWriteOnly, roce::kRcWriteOnlyImm,
+                                   roce::kRcWriteFirst, roce::kRcWriteLast, roce::kRcWriteMiddle,
+                                   roce::kRcAcknowledge};
+        s.opcode = opcodes[rng.below(rng.chance(0.9) ? 3 : std::size(opcodes))];
+        if (rng.chance(0.02)) s.opcode = static_cast<uint8_t>(rng.u32());
+        s.psn = psn;
+        if (rng.chance(0.9)) psn = (psn + 1) & 0xFFFFFF;
+        if (rng.chance(0.2)) {
+          s.vlan_count = static_cast<uint8_t>(rng.between(1, 2));
+          s.vlan_tci = {static_cast<uint16_t>(rng.u32()), static_cast<uint16_t>(rng.u32())};
+        }
+        std::vector<uint8_t> d = rng.bytes(rng.below(rng.chance(0.5) ? 64 : 1025));
+        s.dma_len = static_cast<uint32_t>(d.size());
+        if (s.opcode == roce::kRcWriteFirst || s.opcode == roce::kRcWriteMiddle) {
+          d.resize(1024);
+          s.dma_len = 1025 + static_cast<uint32_t>(rng.below(2048));
+        }
+        if (rng.chance(0.1)) s.va += rng.below(70'000);
+        f = l.frame(s, d);
+        if (rng.chance(mutated)) {
+          for (uint64_t k = rng.between(1, 3); k > 0; --k) {
+            // Mostly in the headers.
+            const size_t at =
+                rng.below(rng.chance(0.8) ? std::min<size_t>(f.size(), 74) : f.size());
+            f[at] ^= static_cast<uint8_t>(1u << rng.below(8));
+          }
+          if (rng.chance(0.3)) f.resize(rng.between(1, f.size()));
+          if (rng.chance(0.2)) f.resize(f.size() + rng.below(80));
+          if (rng.chance(0.7) && f.size() > 70) {
+            try {
+              roce::fix_icrc(f);
+            } catch (const std::exception&) {  // not RoCEv2 any more
+            }
+          }
+        }
+      }
+      bytes += f.size() + 24;
+      l.send(std::move(f), rng.chance(0.03));
+      ++sent;
+    }
+    const uint64_t ns = bytes * 8 * 1'000'000'000 / test_rate();
+    if (rng.chance(0.5)) {
+      l.run_ns(rng.below(ns));
+      reconnect();
+    }
+    l.run_ns(ns + 3'000);
+    reconnect();
+  }
+  l.run_ns(10'000);
+  l.check();
+  const auto c = l.host->nic().counters();
+  CHECK(c.at("rx_frames") == sent);
+  CHECK(c.at("rx_crc_errors") + c.at("rx_runts") + c.at("rx_icrc_errors") +
+            c.at("rx_header_errors") + c.at("rx_roce_packets") + c.at("rx_raw_frames") +
+            c.at("rx_raw_drops") + c.at("rx_raw_filtered") ==
+        sent);
+  // What the parser accepted is executed, answered or dropped for one reason.
+  CHECK(c.at("rx_unknown_qp") + c.at("rx_pkey_errors") + c.at("rx_addr_errors") +
+            c.at("rx_requests") + c.at("rx_duplicates") + c.at("rx_out_of_order") + c.at("rx_ack") +
+            c.at("rx_nak") + c.at("rx_ghost_acks") + c.at("rx_cnp") + c.at("tx_nak_inv") +
+            c.at("tx_nak_access") + c.at("tx_nak_op") + c.at("tx_rnr_nak") +
+            c.at("rx_buffer_drops") ==
+        c.at("rx_roce_packets"));
+  for (const char* n : {"rx_crc_errors", "rx_runts", "rx_icrc_errors", "rx_header_errors",
+                        "rx_raw_frames", "rx_unknown_qp", "rx_requests", "rx_out_of_order"}) {
+    INFO(n);
+    CHECK(c.at(n) > 0);
+  }
+  const std::vector<uint8_t> data = rng.bytes(500);
+  l.spec.dma_len = 500;
+  l.answers.clear();
+  l.send(l.frame(l.spec, data));
+  l.run_ns(3000);
+  std::vector<uint8_t> got(500);
+  l.memory->buffer.read(0, got.data(), got.size());
+  CHECK(got == data);
+  CHECK(l.answers.size() == 1);
+}
