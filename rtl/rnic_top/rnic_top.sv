@@ -180,7 +180,7 @@ module rnic_top #(
   logic [4:0] cnt_add;
   logic [79:0] cnt_amount;
   logic [1:0] unused_wr4;
-  logic [8:0] init_done;
+  logic [9:0] init_done;
   logic [7:0] qpi_valid, qpi_ready;
 
   // Nets: posted work
@@ -3145,10 +3145,25 @@ module rnic_top #(
       .win_rdata_o(borders_rdata)
   );
 
+  rc_timer #(
+      .N_QP(N_QP),
+      .PERIOD_PS(CORE_PS)
+  ) u_rc_timer (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .init_done_o(init_done[9]),
+      .cfg_tick_shift_i(cfg_timer_cfg_tick_shift),
+      .arm_valid,
+      .arm,
+      .tms_valid,
+      .tms,
+      .tmo_valid,
+      .tmo_ready,
+      .tmo_qpn,
+      .tmo_rnr
+  );
+
   // Ends of streams whose block is not built yet.
-  assign tmo_valid = 1'b0;
-  assign tmo_qpn = '0;
-  assign tmo_rnr = 1'b0;
   assign ctx_rq_lk_valid = 1'b0;
   assign ctx_rq_lk_qpn = '0;
   assign ctx_rl_lk_valid = 1'b0;
@@ -3158,7 +3173,7 @@ module rnic_top #(
   assign rd6_valid = 1'b0;
   assign rd6_req = '0;
   logic unused_rc;
-  assign unused_rc = ^{arm_valid, arm, tms_valid, tms, tmo_ready, cfg_timer_cfg_tick_shift,
+  assign unused_rc = ^{
       ctx_rq_lk_ready, ctx_rq_ctx_valid, ctx_rq_ctx, ctx_rl_lk_ready, ctx_rl_ctx_valid, ctx_rl_ctx,
       rd3_ready, rd6_ready, unused_ev_last, unused_ev_src};
 
