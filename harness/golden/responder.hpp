@@ -25,6 +25,14 @@ struct ResponderStats {
 
 class Responder {
  public:
+  enum class Open : uint8_t { kNone, kSend, kWrite };
+  // Where it is in the stream of requests.
+  struct Progress {
+    uint32_t expected_psn = 0;
+    Open open = Open::kNone;  // the message whose next packet is due
+    uint32_t write_left = 0;
+  };
+
   Responder(const QpConfig& config, Memory& memory);
 
   bool post(const RecvRequest& request);
@@ -43,12 +51,12 @@ class Responder {
   bool established() const { return established_; }  // something has arrived
   const ResponderStats& stats() const { return stats_; }
   uint32_t expected_psn() const { return epsn_; }
+  Progress progress() const { return {epsn_, open_, write_left_}; }
   uint32_t msn() const { return msn_; }
   size_t posted() const { return receives_.size(); }
   std::string text() const;
 
  private:
-  enum class Open : uint8_t { kNone, kSend, kWrite };
   enum class Kind : uint8_t { kAck, kNak, kRead, kAtomic };
   struct Answer {
     Kind kind = Kind::kAck;
