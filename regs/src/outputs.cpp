@@ -14,6 +14,8 @@ constexpr std::array kOutputs = {
     Output{"c", "C header for user space and the Linux kernel", true, out_c},
     Output{"cpp", "C++20 header with typed registers and descriptors", true, out_cpp},
     Output{"md", "Markdown document", true, out_md},
+    Output{"model", "C++ reference model of each register file", false, out_model},
+    Output{"bench", "Simulation bench: RTL against the reference model", false, out_bench},
 };
 
 }  // namespace

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Text of the files in regs/runtime, which outputs write beside what they generate.
+#pragma once
+
+#include <string_view>
+
+namespace rnic::regs {
+
+extern const std::string_view kRegModelText;
+extern const std::string_view kRegBenchText;
+
+}  // namespace rnic::regs
