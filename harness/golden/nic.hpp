@@ -69,6 +69,10 @@ class Nic : public Endpoint {
   bool post_send(uint32_t qp, const SendRequest& request) override;
   bool post_recv(uint32_t qp, const RecvRequest& request) override;
   std::optional<Completion> poll(uint32_t qp) override;
+  UdTarget ud_target(uint32_t qp) override {
+    const QpConfig& c = qps_.at(qp)->config;
+    return {config_.mac, config_.ip, c.qpn, c.qkey};
+  }
   std::string state_of(uint32_t qp) override;
 
   Memory& memory() { return memory_; }

@@ -47,11 +47,27 @@ std::string describe(const ProgramSend& s) {
 
 namespace {
 
+constexpr uint32_t kUdHeader = 40;
+
+// What a transport cannot do is not asked for.
+ProgramConfig restricted(ProgramConfig c) {
+  const auto no = [&](std::initializer_list<Verb> verbs) {
+    for (const Verb v : verbs) c.weights[static_cast<size_t>(v)] = 0;
+  };
+  if (c.transport != roce::Transport::kRc)
+    no({Verb::kSendInv, Verb::kRead, Verb::kCompareSwap, Verb::kFetchAdd, Verb::kLocalInv});
+  if (c.transport == roce::Transport::kUd) {
+    no({Verb::kWrite, Verb::kWriteImm});
+    c.max_bytes = std::min(c.max_bytes, c.pmtu);
+  }
+  return c;
+}
+
 class Maker {
  public:
   explicit Maker(const ProgramConfig& config)
-      : c_(config), random_(mem::substream(config.seed, "program")) {
-    p_.config = config;
+      : c_(restricted(config)), random_(mem::substream(config.seed, "program")) {
+    p_.config = c_;
     source_bytes_ = c_.max_bytes + 4096;
     target_bytes_ = c_.max_bytes + 4096;
     for (SideProgram& s : p_.side) {
@@ -206,7 +222,8 @@ class Maker {
 
   // The receive of the peer that a request takes.
   ProgramRecv receive(uint32_t room) {
-    return {.pieces = cut(room, c_.max_recv_sge, [&](uint32_t m) { return land(peer(), m); })};
+    const uint32_t pieces = c_.max_recv_sge - (c_.transport == roce::Transport::kUd ? 1 : 0);
+    return {.pieces = cut(room, pieces, [&](uint32_t m) { return land(peer(), m); })};
   }
 
   void add(size_t from, uint32_t index) {
@@ -235,13 +252,19 @@ class Maker {
         if (s.verb == Verb::kSendImm) s.imm = static_cast<uint32_t>(random_.next());
         if (s.verb == Verb::kSendInv) s.spare = spare_used_[0]++;
         const uint32_t bytes = s.bytes();
-        const ProgramRecv r = receive(random_.chance(0.5) ? bytes : bytes + below(100));
-        peer().recvs.push_back(r);
+        const bool ud = c_.transport == roce::Transport::kUd;
+        ProgramRecv r = receive(random_.chance(0.5) ? bytes : bytes + below(100));
         scatter(peer(), r.pieces, source_of(s));
+        if (ud) {
+          const Piece header = {land(peer(), kUdHeader), kUdHeader};
+          r.pieces.insert(r.pieces.begin(), header);
+          peer().unknown.push_back(header);
+        }
+        peer().recvs.push_back(r);
         peer().recv_done.push_back({.wr_id = number,
                                     .receive = true,
                                     .verb = s.verb,
-                                    .bytes = bytes,
+                                    .bytes = ud ? bytes + kUdHeader : bytes,
                                     .imm = s.imm,
                                     .inv_key = s.spare,
                                     .solicited = s.solicited});

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "harness/golden/verbs.hpp"
+#include "harness/roce/opcode.hpp"
 
 namespace rnic::golden {
 
@@ -43,6 +44,9 @@ struct ProgramConfig {
   uint64_t seed = 1;
   uint32_t requests = 100;  // of each side that sends
   bool both_ways = true;    // otherwise only side 0 sends
+  // UC and UD programs need a wire that loses nothing. UD messages end at one MTU, and begin with
+  // 40 bytes of IP header in their receives, which are not compared.
+  roce::Transport transport = roce::Transport::kRc;
   uint32_t pmtu = 1024;
   uint32_t beat_bytes = 64;  // sizes gather around multiples of it
   uint32_t max_bytes = 65536;

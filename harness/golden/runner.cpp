@@ -52,6 +52,7 @@ SendRequest Runner::request(size_t side, size_t index) const {
   r.signaled = p.signaled;
   r.solicited = p.solicited;
   r.fence = p.fence;
+  if (program_.config.transport == roce::Transport::kUd) r.ud = peer.ep->ud_target(peer.qp);
   switch (p.wrong) {
     case Ending::kUnknownKey:
       r.rkey = kNoKey;
@@ -139,8 +140,11 @@ void Runner::take(size_t side, const Completion& c) {
 }
 
 void Runner::step() {
+  const bool reliable = program_.config.transport == roce::Transport::kRc;
+  for (SideState& s : side_) s.receives_ready = s.received;
   for (size_t i = 0; i < 2; ++i) {
     SideState& s = side_[i];
+    SideState& peer = side_[1 - i];
     while (const auto c = s.ep->poll(s.qp)) take(i, *c);
     // Receives used are those of which a completion came.
     if (!random_.chance(config_.late_receives)) {
@@ -151,7 +155,10 @@ void Runner::step() {
       }
     }
     while (s.sent < s.program->sends.size() && s.sent - s.sends_done < config_.sends_ahead) {
+      const bool takes = takes_receive(s.program->sends[s.sent].verb);
+      if (takes && !reliable && s.receives_taken >= peer.receives_ready) break;
       if (!s.ep->post_send(s.qp, request(i, s.sent))) break;
+      s.receives_taken += takes;
       ++s.sent;
     }
   }

@@ -53,6 +53,9 @@ class Runner {
     size_t sent = 0, received = 0;  // posted
     size_t send_seen = 0, recv_seen = 0;
     size_t sends_done = 0;  // known to be done, unsignaled ones included
+    // Without acknowledgements nobody waits for a receive: a send that takes one goes when the peer
+    // had posted it a step ago.
+    size_t receives_taken = 0, receives_ready = 0;
     uint64_t seen() const { return send_seen + recv_seen; }
   };
   SendRequest request(size_t side, size_t index) const;

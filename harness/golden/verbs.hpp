@@ -136,6 +136,11 @@ class Endpoint {
   virtual bool post_send(uint32_t qp, const SendRequest& request) = 0;
   virtual bool post_recv(uint32_t qp, const RecvRequest& request) = 0;
   virtual std::optional<Completion> poll(uint32_t qp) = 0;
+  // How a peer addresses this QP, if it is UD.
+  virtual UdTarget ud_target(uint32_t qp) {
+    (void)qp;
+    return {};
+  }
   // After a run that went wrong: what the QP knows, one line.
   virtual std::string state_of(uint32_t qp) = 0;
 };

@@ -169,6 +169,27 @@ TEST_CASE(
   CHECK(timeouts > 20);
 }
 
+TEST_CASE("UC and UD programs run between golden endpoints") {
+  for (const roce::Transport t : {roce::Transport::kUc, roce::Transport::kUd}) {
+    for (const uint32_t pmtu : {256u, 4096u}) {
+      INFO((t == roce::Transport::kUc ? "UC" : "UD") << ", path MTU " << pmtu);
+      Pair pair;
+      QpConfig c = quick(pmtu);
+      c.transport = t;
+      c.qkey = 0x11112222;
+      pair.connect(c);
+      const Program p =
+          make_program({.seed = root_seed() + pmtu, .requests = 150, .transport = t, .pmtu = pmtu});
+      std::vector<std::unique_ptr<Runner>> runners;
+      runners.push_back(std::make_unique<Runner>(p, pair.a, 0, pair.b, 0));
+      runners.back()->prepare();
+      run_all(pair, runners);
+      CHECK(pair.a.responder(0).stats().dropped == 0);
+      CHECK(pair.b.responder(0).stats().dropped == 0);
+    }
+  }
+}
+
 TEST_CASE("programs that end with an error report it once, and flush the rest") {
   for (uint32_t e = 1; e < kEndings; ++e) {
     for (uint64_t seed = 0; seed < 3; ++seed) {
