@@ -20,7 +20,13 @@ module msg_pool #(
     output logic                msg_push_ready,
     input  logic [23:0]         msg_push_qpn,
     input  rnic_pkg::msg_t      msg_push,
+    input  logic [767:0]        msg_push_list,   // READ, ATOMIC: its data segments
     output logic                msg_room_o,
+    // a replay has passed a message that waits for no packet: nudge (never with a push; the ready
+    // depends on state only)
+    input  logic                passed_valid,
+    output logic                passed_ready,
+    input  logic [23:0]         passed_qpn,
 
     // rx_completer: the oldest message of a QP
     input  logic                hd_lk_valid,
@@ -29,6 +35,7 @@ module msg_pool #(
     output logic                hd_valid,
     output logic                hd_empty,
     output rnic_pkg::msg_t      hd,
+    output logic [767:0]        hd_list,         // of a READ or ATOMIC
     input  logic                pop_valid,
     input  logic [23:0]         pop_qpn,
 
@@ -39,9 +46,7 @@ module msg_pool #(
 
     input  logic                qpi_valid,
     output logic                qpi_ready,
-    input  rnic_pkg::qp_init_t  qpi,
-    input  logic [767:0] msg_push_list,
-    output logic [767:0] hd_list
+    input  rnic_pkg::qp_init_t  qpi
 );
   localparam int unsigned NW = $clog2(N_MSG);
   localparam int unsigned CW = $clog2(N_MSG + 1);
@@ -50,10 +55,11 @@ module msg_pool #(
   localparam int unsigned NUDGES = 8;
 
   // ------------------------------------------------------------------------------ pushes, in front
-  logic             in_fire, q_valid, q_ready, q_room;
+  logic             in_fire, in_pass, q_valid, q_ready, q_room, q_pass;
   logic [2:0]       q_level;
   logic [23:0]      q_qpn;
   rnic_pkg::msg_t   q_msg;
+  logic [767:0]     q_list;
   logic [CW-1:0]    free;
   logic [3:0]       nudge_level, nudge_due;
   logic             nudge_room;
@@ -66,32 +72,58 @@ module msg_pool #(
   assign msg_push_ready = init_done_o && q_room && free > CW'(q_level) && nudge_room;
   assign msg_room_o = msg_push_ready;
   assign in_fire = msg_push_valid && msg_push_ready;
+  // What was passed in a replay goes the same way, but only to the nudges.
+  assign passed_ready = init_done_o && q_room && nudge_room;
+  assign in_pass = passed_valid && passed_ready;
 
-  stream_fifo_small #(.W(24 + MSG_W), .DEPTH(QUEUE), .LATENCY(0)) u_queue (
+  stream_fifo_small #(.W(25 + MSG_W), .DEPTH(QUEUE), .LATENCY(0)) u_queue (
       .clk_i,
       .rst_i,
-      .in_valid (in_fire),
+      .in_valid (in_fire || in_pass),
       .in_ready (q_room),
-      .in_data  ({msg_push_qpn, msg_push}),
+      .in_data  ({in_pass, in_pass ? passed_qpn : msg_push_qpn, msg_push}),
       .out_valid(q_valid),
       .out_ready(q_ready),
-      .out_data ({q_qpn, q_msg}),
+      .out_data ({q_pass, q_qpn, q_msg}),
       .level_o  (q_level)
   );
 
+  // Their lists beside them: a ring, read where the oldest one in the queue was written.
+  logic [767:0] wait_q[QUEUE];
+  logic [1:0]   wait_in_q, wait_out_q;
+  logic         in_has, out_has, q_has;
+  assign in_has = in_fire && (msg_push.kind == rnic_pkg::MSG_READ ||
+                              msg_push.kind == rnic_pkg::MSG_ATOMIC);
+  assign q_list = (q_level == 3'd0) ? msg_push_list : wait_q[wait_out_q];
+  assign out_has = q_valid && q_ready && q_has && !q_pass;
+  always_ff @(posedge clk_i) begin
+    if (in_has) begin
+      wait_q[wait_in_q] <= msg_push_list;
+      wait_in_q <= wait_in_q + 2'd1;
+    end
+    if (out_has) wait_out_q <= wait_out_q + 2'd1;
+    if (rst_i) begin
+      wait_in_q <= '0;
+      wait_out_q <= '0;
+    end
+  end
+
   // ------------------------------------------------------------------------------------- the lists
+  logic          list_ready, list_valid;
   logic [NW-1:0] push_node, head, unused_next;
   logic [CW-1:0] count;
   logic          clear_ready, lk1_q, lk2_q, empty_q;
   logic          push_fire, clear;
-  assign push_fire = q_valid && q_ready;
+  assign list_valid = q_valid && !q_pass;
+  assign q_ready = q_pass || list_ready;
+  assign push_fire = list_valid && list_ready;
 
   qp_lists #(.N_QP(N_QP), .N_NODE(N_MSG)) u_lists (
       .clk_i,
       .rst_i,
       .init_done_o,
-      .push_valid (q_valid),
-      .push_ready (q_ready),
+      .push_valid (list_valid),
+      .push_ready (list_ready),
       .push_qpn   (q_qpn),
       .push_node  (push_node),
       .pop_valid,
@@ -120,6 +152,25 @@ module msg_pool #(
       .rd_addr_i(head),
       .rd_data_o(hd)
   );
+
+  // The lists of READs and ATOMICs, in a memory of their own that is left alone for others. They
+  // wait in front as the records do.
+  logic [N_MSG-1:0] has_list_q;
+  logic             list_rd;
+  assign q_has = q_msg.kind == rnic_pkg::MSG_READ || q_msg.kind == rnic_pkg::MSG_ATOMIC;
+  assign list_rd = lk1_q && has_list_q[head];
+  always_ff @(posedge clk_i) begin
+    if (push_fire) has_list_q[push_node] <= q_has;
+  end
+  ram_sdp #(.W(768), .DEPTH(N_MSG)) u_segments (
+      .clk_i,
+      .wr_en_i  (push_fire && q_has),
+      .wr_addr_i(push_node),
+      .wr_data_i(q_list),
+      .rd_en_i  (list_rd),
+      .rd_addr_i(head),
+      .rd_data_o(hd_list)
+  );
   assign hd_valid = lk2_q;
   assign hd_empty = empty_q;
 
@@ -137,8 +188,8 @@ module msg_pool #(
   // Two cycles after the push was taken into its list, so that a lookup made then finds it.
   assign nudge_kind = q_msg.kind == rnic_pkg::MSG_LOCAL || q_msg.kind == rnic_pkg::MSG_FAILED;
   always_ff @(posedge clk_i) begin
-    nudge1_q <= push_fire && nudge_kind;
-    if (push_fire) nudge1_qpn_q <= q_qpn;
+    nudge1_q <= q_valid && q_ready && (nudge_kind || q_pass);
+    if (q_valid && q_ready) nudge1_qpn_q <= q_qpn;
     if (rst_i) nudge1_q <= 1'b0;
   end
   stream_fifo #(.W(24), .DEPTH(NUDGES), .OUT_REG(0)) u_nudges (
@@ -156,11 +207,7 @@ module msg_pool #(
   logic unused;
   assign unused = ^{qpi, unused_next};
 
+  `RNIC_ASSERT(one_of_two, !(msg_push_valid && passed_valid))
   `RNIC_ASSERT(nudge_has_room, !nudge1_q || nudge_in_ready)
-  `RNIC_ASSERT(room_for_queue, free >= CW'(q_level))
-
-  // Ports of the complete RC transport that this block does not use yet.
-  assign hd_list = '0;
-  logic unused_rc;
-  assign unused_rc = ^{msg_push_list};
+  `RNIC_ASSERT(room_for_queue, !list_valid || free != '0)
 endmodule

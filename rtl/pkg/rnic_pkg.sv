@@ -59,6 +59,10 @@ package rnic_pkg;
     logic [63:0] va;             // remote address of the next packet
     logic [7:0]  pkts;           // packets since the last AckReq
     logic        failed;         // a WQE failed here: flush those that follow, until CLEAR or RTS
+    // Ring index of the WQE that goes on or comes next; behind pool_index in a replay. A message
+    // without packets must not complete before at_index is past its wqe_index (its ring slot may
+    // still be fetched); msg_pool nudges when a replay has passed one.
+    logic [15:0] at_index;
   } qp_send_t;
 
   // Acknowledged half: written by rx_completer only.

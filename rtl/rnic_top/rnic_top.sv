@@ -704,6 +704,9 @@ module rnic_top #(
   logic ctx_sqa_ctx_valid;
   rnic_pkg::qp_ack_t ctx_sqa_ctx;
   logic [767:0] msg_push_list;
+  logic passed_valid;
+  logic passed_ready;
+  logic [23:0] passed_qpn;
   logic [767:0] msg_hd_list;
   logic lop0_valid;
   logic lop0_ready;
@@ -1287,6 +1290,9 @@ module rnic_top #(
       .sqa_ctx_valid(ctx_sqa_ctx_valid),
       .sqa_ctx(ctx_sqa_ctx),
       .msg_push_list,
+      .passed_valid,
+      .passed_ready,
+      .passed_qpn,
       .lop_valid(lop0_valid),
       .lop_ready(lop0_ready),
       .lop(lop0),
@@ -1322,6 +1328,9 @@ module rnic_top #(
       .qpi_ready(qpi_ready[3]),
       .qpi,
       .msg_push_list,
+      .passed_valid,
+      .passed_ready,
+      .passed_qpn,
       .hd_list(msg_hd_list)
   );
 

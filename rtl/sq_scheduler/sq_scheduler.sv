@@ -2,7 +2,7 @@
 //
 // Decides which QP fetches WQEs and which QP sends: keeps producer and fetch index of every send
 // queue, asks wqe_fetch_engine for posted blocks, and gives each QP with work one turn at a time,
-// round robin.
+// round robin. Stops a QP for a replay and lets it go on where sq_engine says.
 // Throughput: one event per cycle (a doorbell or BlueFlame push every 2). Latency: 1 cycle from
 // db_valid to wqe_req_valid, 2 from bf_valid to turn_valid, 1 from fetch_done or turn_done to
 // turn_valid. Turns and fetches are given in the order in which QPs came to need them. Dropped
@@ -97,16 +97,19 @@ module sq_scheduler #(
     output logic                  trc_valid_o,
     output logic [63:0]           trc_o,
     output logic                  trc_sampled_o,
-    input  logic rwq_valid,
-    output logic rwq_ready,
-    input  logic [23:0] rwq_qpn,
-    output logic rwg_valid,
-    input  logic rwg_ready,
-    output logic [23:0] rwg_qpn,
-    input  logic rwd_valid,
-    output logic rwd_ready,
-    input  logic [23:0] rwd_qpn,
-    input  logic [15:0] rwd_index
+
+    // replay: rx_completer asks to stop a QP (rwq) and hears that nothing of it is at work and its
+    // list is empty (rwg); sq_engine says where it goes on (rwd)
+    input  logic                  rwq_valid,
+    output logic                  rwq_ready,
+    input  logic [23:0]           rwq_qpn,
+    output logic                  rwg_valid,
+    input  logic                  rwg_ready,
+    output logic [23:0]           rwg_qpn,
+    input  logic                  rwd_valid,
+    output logic                  rwd_ready,
+    input  logic [23:0]           rwd_qpn,
+    input  logic [15:0]           rwd_index
 );
   localparam int unsigned QW = (N_QP > 1) ? $clog2(N_QP) : 1;
   localparam int unsigned NQ = (N_QP > 1) ? N_QP : 2;
@@ -138,19 +141,25 @@ module sq_scheduler #(
     logic        again;     // something came during the turn: another one
     logic        blocked;   // until kicked
     logic        kicked;    // during the turn
-    logic        waiting;   // in the queue for room in msg_pool
+    logic        waiting;   // for room in msg_pool
+    logic        in_wait;   // in the queue for it (a replay leaves its entry there)
     logic        released;  // has a turn because msg_pool had room
     logic        closing;   // CLEAR is at work
+    logic        halted;    // for a replay
+    logic        emptying;  // in the queue of lists to empty
   } state_t;
 
-  localparam logic [2:0] EV_POST = 3'd0;    // doorbell, BlueFlame
-  localparam logic [2:0] EV_FETCHED = 3'd1;
-  localparam logic [2:0] EV_TURNED = 3'd2;
-  localparam logic [2:0] EV_KICK = 3'd3;
-  localparam logic [2:0] EV_FETCH = 3'd4;   // head of the fetch queue
-  localparam logic [2:0] EV_ROOM = 3'd5;    // head of the queue for room in msg_pool
-  localparam logic [2:0] EV_ORDER = 3'd6;
-  localparam logic [2:0] EV_QUERY = 3'd7;
+  localparam logic [3:0] EV_POST = 4'd0;    // doorbell, BlueFlame
+  localparam logic [3:0] EV_FETCHED = 4'd1;
+  localparam logic [3:0] EV_TURNED = 4'd2;
+  localparam logic [3:0] EV_KICK = 4'd3;
+  localparam logic [3:0] EV_FETCH = 4'd4;   // head of the fetch queue
+  localparam logic [3:0] EV_ROOM = 4'd5;    // head of the queue for room in msg_pool
+  localparam logic [3:0] EV_ORDER = 4'd6;
+  localparam logic [3:0] EV_QUERY = 4'd7;
+  localparam logic [3:0] EV_HALT = 4'd8;    // rwq
+  localparam logic [3:0] EV_EMPTIED = 4'd9; // its list is empty
+  localparam logic [3:0] EV_RESUME = 4'd10; // rwd
 
   // --------------------------------------------------------------------------------- clearing
   logic [QW:0] init_q;
@@ -171,7 +180,7 @@ module sq_scheduler #(
 
   // ------------------------------------------------------------ stage 0: one event, read its state
   logic         s0_valid, post_ok, free_slot;
-  logic [2:0]   s0_event;
+  logic [3:0]   s0_event;
   logic [23:0]  s0_qpn;
   logic         fetch_head, room_head, fq_valid, rq_valid, order_go;
   logic [QW-1:0] fq_qpn, rq_qpn;
@@ -181,7 +190,13 @@ module sq_scheduler #(
   assign turn_done_ready = free_slot;
   assign fetch_done_ready = free_slot && !turn_done_valid;
   assign kick_ready = fetch_done_ready && !fetch_done_valid;
-  assign qry_lk_ready = kick_ready && !kick_valid;
+  // A QP that goes on comes before one that stops: it may be the same, again.
+  logic emptied, emptied_ready;
+  logic [QW-1:0] empty_qp;
+  assign rwd_ready = kick_ready && !kick_valid;
+  assign rwq_ready = rwd_ready && !rwd_valid;
+  assign emptied_ready = rwq_ready && !rwq_valid;
+  assign qry_lk_ready = emptied_ready && !emptied;
   assign post_ok = qry_lk_ready && !qry_lk_valid;
   assign p_replay = post_ok && p_wait_q && p_have_q && !p_s1;
   assign p_new = post_ok && !p_wait_q && !p_s1;
@@ -212,6 +227,15 @@ module sq_scheduler #(
     end else if (kick_valid) begin
       s0_event = EV_KICK;
       s0_qpn = kick_qpn;
+    end else if (rwd_valid) begin
+      s0_event = EV_RESUME;
+      s0_qpn = rwd_qpn;
+    end else if (rwq_valid) begin
+      s0_event = EV_HALT;
+      s0_qpn = rwq_qpn;
+    end else if (emptied) begin
+      s0_event = EV_EMPTIED;
+      s0_qpn = 24'(empty_qp);
     end else if (qry_lk_valid) begin
       s0_event = EV_QUERY;
       s0_qpn = qry_lk_qpn;
@@ -231,9 +255,9 @@ module sq_scheduler #(
 
   // ---------------------------------------------------------------------------- stage 1: registers
   logic          s1_valid_q, s1_known_q, fd_last_q, td_more_q;
-  logic [2:0]    s1_event_q;
+  logic [3:0]    s1_event_q;
   logic [QW-1:0] s1_qp_q;
-  logic [15:0]   fd_next_q;
+  logic [15:0]   fd_next_q, rwd_index_q;
   logic [4:0]    fd_pushed_q;
   logic [1:0]    td_blocked_q;
   logic [5:0]    td_popped_q;
@@ -247,6 +271,7 @@ module sq_scheduler #(
       s1_known_q <= s0_qpn < 24'(N_QP);
       fd_last_q <= fetch_done_last;
       fd_next_q <= fetch_done_next;
+      rwd_index_q <= rwd_index;
       fd_pushed_q <= fetch_done_pushed;
       td_more_q <= turn_done_more;
       td_blocked_q <= turn_done_blocked;
@@ -283,8 +308,27 @@ module sq_scheduler #(
   logic   o_s1, o_s1_idle;
   assign o_s1 = s1_valid_q && s1_event_q == EV_ORDER;
   assign order_go = !o_s1 && (o_q == O_MARK || o_q == O_CHECK || o_q == O_ZERO || o_q == O_KICK);
-  assign flush_valid = o_q == O_FLUSH;
-  assign flush_qpn = qpi.qpn;
+  // -- lists to empty for a replay
+  typedef enum logic [1:0] {E_IDLE, E_FLUSH, E_EVENT} empty_e;
+  empty_e e_q;
+  logic   eq_valid, eq_ready, eq_take, stop_push, rwg_room;
+  logic [QW-1:0] eq_qp;
+  assign eq_take = e_q == E_IDLE && eq_valid && o_q != O_FLUSH;
+  assign emptied = e_q == E_EVENT && rwg_room;  // one at a time: it is full or not when it matters
+  always_ff @(posedge clk_i) begin
+    unique case (e_q)
+      E_IDLE:
+      if (eq_take) begin
+        e_q <= E_FLUSH;
+        empty_qp <= eq_qp;
+      end
+      E_FLUSH: if (flush_ready) e_q <= E_EVENT;
+      default: if (emptied && emptied_ready) e_q <= E_IDLE;
+    endcase
+    if (rst_i) e_q <= E_IDLE;
+  end
+  assign flush_valid = o_q == O_FLUSH || e_q == E_FLUSH;
+  assign flush_qpn = (e_q == E_FLUSH) ? 24'(empty_qp) : qpi.qpn;
   assign qpi_ready = o_q == O_DONE;
   always_comb begin
     o_d = o_q;
@@ -294,12 +338,15 @@ module sq_scheduler #(
         o_d = O_DONE;
         if (qpi.qpn < 24'(N_QP)) begin
           if (qpi.op == rnic_pkg::QPI_CLEAR) o_d = O_MARK;
-          if (qpi.op == rnic_pkg::QPI_ERR || qpi.op == rnic_pkg::QPI_KICK) o_d = O_KICK;
+          if (qpi.op == rnic_pkg::QPI_ERR || qpi.op == rnic_pkg::QPI_KICK ||
+              qpi.op == rnic_pkg::QPI_RESUME) begin
+            o_d = O_KICK;
+          end
         end
       end
       O_MARK: if (o_s1) o_d = O_CHECK;
       O_CHECK: if (o_s1 && o_s1_idle) o_d = O_FLUSH;
-      O_FLUSH: if (flush_ready) o_d = O_ZERO;
+      O_FLUSH: if (flush_ready && e_q != E_FLUSH) o_d = O_ZERO;
       O_ZERO: if (o_s1) o_d = O_DONE;
       O_KICK: if (o_s1) o_d = O_DONE;
       default: o_d = O_IDLE;
@@ -342,7 +389,7 @@ module sq_scheduler #(
   assign bf_ok = post_ok1 && p_bf_q && p_ctx.state == rnic_pkg::QPS_RTS &&
                  p_entry_q.index == st.prod && st.prod == st.fetch && st.job == '0 &&
                  {10'd0, st.occ} < CAP && credits_q > BF_SLACK &&
-                 !bf_bad && !bf_link && bf_blocks == p_entry_q.blocks;
+                 !st.halted && !bf_bad && !bf_link && bf_blocks == p_entry_q.blocks;
 
   always_comb begin
     nx = st;
@@ -387,10 +434,11 @@ module sq_scheduler #(
         rel_down = st.released;
         nx.occ = st.occ - td_popped_q;
         credits = credits_q + CW'(td_popped_q);
-        if (!st.closing) begin
+        if (!st.closing && !st.halted) begin
           if (td_blocked_q == 2'd1) begin
             nx.waiting = 1'b1;
-            wait_push = 1'b1;
+            nx.in_wait = 1'b1;
+            wait_push = !st.in_wait;
           end else if (td_blocked_q == 2'd2 && !st.kicked) begin
             nx.blocked = 1'b1;
           end else begin
@@ -406,21 +454,22 @@ module sq_scheduler #(
       EV_FETCH: nx.fetching = 1'b0;
       EV_ROOM: begin
         nx.waiting = 1'b0;
-        nx.released = !st.closing && !st.active;
+        nx.in_wait = 1'b0;
+        nx.released = st.waiting && !st.closing && !st.halted && !st.active;
         rel_up = nx.released;
-        turn_wish = 1'b1;
+        turn_wish = st.waiting;
       end
       EV_ORDER: begin
         if (o_q == O_MARK) begin
           nx.closing = 1'b1;
           nx.blocked = 1'b0;
         end
-        o_s1_idle = !st.active && st.job == '0;
+        o_s1_idle = !st.active && st.job == '0 && !st.emptying;
         if (o_q == O_ZERO) begin
           credits = credits_q + CW'(st.occ);
           nx = '0;
           nx.fetching = st.fetching;
-          nx.waiting = st.waiting;
+          nx.in_wait = st.in_wait;
         end
         if (o_q == O_KICK) begin
           nx.blocked = 1'b0;
@@ -428,11 +477,27 @@ module sq_scheduler #(
           turn_wish = st.blocked;
         end
       end
+      EV_HALT: begin
+        nx.halted = st.halted || !st.closing;
+        nx.blocked = 1'b0;
+      end
+      EV_EMPTIED: begin
+        nx.emptying = 1'b0;
+        nx.occ = '0;
+        credits = credits_q + CW'(st.occ);
+      end
+      EV_RESUME:
+      if (st.halted) begin
+        nx.halted = 1'b0;
+        nx.fetch = rwd_index_q;
+        nx.part = 1'b0;
+        nx.waiting = 1'b0;  // what msg_pool has needs no room
+      end
       default: ;
     endcase
 
     turn_push = 1'b0;
-    if (turn_wish && !nx.closing) begin
+    if (turn_wish && !nx.closing && !nx.halted) begin
       if (nx.active) begin
         nx.again = 1'b1;
       end else if (!nx.blocked && !nx.waiting) begin
@@ -448,7 +513,7 @@ module sq_scheduler #(
     want = (avail < FB) ? avail : FB;
     take = (want < room) ? want : room;
     ask = avail != '0 && avail <= (16'd1 << nx.log_sq) && nx.job == '0 && !nx.part &&
-          !nx.fetching && !nx.closing &&
+          !nx.fetching && !nx.closing && !nx.halted &&
           room >= ((want < WORTH) ? want : WORTH);
     ask_now = ask && req_ready && (fq_empty || s1_event_q == EV_FETCH) && 16'(credits) >= take;
     ask_push = ask && !ask_now;
@@ -459,6 +524,12 @@ module sq_scheduler #(
       credits = credits - CW'(take);
     end
     if (ask_push) nx.fetching = 1'b1;
+
+    // Nothing of a halted QP is at work any more.
+    stop_push = nx.halted && !nx.closing && !nx.active && nx.job == '0 && !st.emptying &&
+                ((s1_event_q == EV_HALT && !st.halted) || s1_event_q == EV_TURNED ||
+                 (s1_event_q == EV_FETCHED && fd_last_q));
+    if (stop_push) nx.emptying = 1'b1;
   end
 
   logic s1_real, wr_en;
@@ -533,6 +604,35 @@ module sq_scheduler #(
       .out_data (rq_qpn),
       .level_o  (rq_level)
   );
+  logic [FLW-1:0] eq_level, rwg_level;
+  logic [QW-1:0]  rwg_qp;
+  stream_fifo #(.W(QW), .DEPTH(NQ)) u_halted (
+      .clk_i,
+      .rst_i,
+      .in_valid (s1_real && stop_push),
+      .in_ready (eq_ready),
+      .in_data  (s1_qp_q),
+      .out_valid(eq_valid),
+      .out_ready(eq_take),
+      .out_data (eq_qp),
+      .level_o  (eq_level)
+  );
+  // Deep enough for all, so that CLEAR waits for nobody.
+  logic rwg_push;
+  assign rwg_push = s1_real && s1_event_q == EV_EMPTIED && st.halted && !st.closing;
+  stream_fifo #(.W(QW), .DEPTH(NQ)) u_stopped (
+      .clk_i,
+      .rst_i,
+      .in_valid (rwg_push),
+      .in_ready (rwg_room),
+      .in_data  (s1_qp_q),
+      .out_valid(rwg_valid),
+      .out_ready(rwg_ready),
+      .out_data (rwg_qp),
+      .level_o  (rwg_level)
+  );
+  assign rwg_qpn = 24'(rwg_qp);
+
   // One at a time, so that its turn is counted before the next one is looked at.
   assign room_head = rq_valid && msg_room_i && rel_q < RELEASES &&
                      !(s1_valid_q && s1_event_q == EV_ROOM);
@@ -579,22 +679,17 @@ module sq_scheduler #(
   assign trc_sampled_o = 1'b0;  // whether the WQEs there are sampled is not known yet
 
   logic unused;
-  assign unused = ^{bf_len, p_ctx, qpi, p_entry_q, s0_qpn, tq_level, rq_level, order_ok, take,
-      p_qpn_q};
+  assign unused = ^{bf_len, p_ctx, qpi, p_entry_q, s0_qpn, tq_level, rq_level, eq_level, rwg_level,
+                    order_ok, take, p_qpn_q};
 
   `RNIC_ASSERT(turn_queue_holds_every_qp, !(s1_real && turn_push && !tq_ready))
   `RNIC_ASSERT(fetch_queue_holds_every_qp, !(s1_real && ask_push && !fq_ready))
   `RNIC_ASSERT(wait_queue_holds_every_qp, !(s1_real && wait_push && !rq_ready))
+  `RNIC_ASSERT(halt_queue_holds_every_qp, !(s1_real && stop_push && !eq_ready))
+  `RNIC_ASSERT(halted_qp_is_at_rest, !(rwg_push && (st.active || st.job != '0)))
+  `RNIC_ASSERT(stop_is_heard, !rwg_push || rwg_room)
   `RNIC_ASSERT(credits_bound, credits_q <= CW'(N_WQE))
   `RNIC_ASSERT(popped_was_there, !(s1_real && s1_event_q == EV_TURNED && td_popped_q > st.occ))
   `RNIC_ASSERT(done_was_asked, !(s1_real && s1_event_q == EV_FETCHED && st.job == '0))
   `RNIC_ASSERT(turn_was_given, !(s1_real && s1_event_q == EV_TURNED && !st.active))
-
-  // Ports of the complete RC transport that this block does not use yet.
-  assign rwq_ready = '0;
-  assign rwg_valid = '0;
-  assign rwg_qpn = '0;
-  assign rwd_ready = '0;
-  logic unused_rc;
-  assign unused_rc = ^{rwq_valid, rwq_qpn, rwg_ready, rwd_valid, rwd_qpn, rwd_index};
 endmodule

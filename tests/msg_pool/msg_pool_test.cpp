@@ -31,7 +31,9 @@ class World {
                [this](const Push& p) {
                  top.msg_push_qpn = static_cast<uint32_t>(p.qpn);
                  write_pin(top.msg_push, p.msg);
+                 write_pin(top.msg_push_list, list_of(p.msg));
                }),
+        passes(bench, "passed", top.passed_valid, top.passed_ready, top.passed_qpn),
         orders(bench, "qpi", top.qpi_valid, top.qpi_ready, top.qpi),
         nudges(
             bench, "nudge", top.nudge_valid, top.nudge_ready,
@@ -53,14 +55,24 @@ class World {
                       {"status", n & 0xFF}});
   }
 
+  // Data segments that nobody else has.
+  static Bits list_of(const Bits& msg) {
+    Bits list(768);
+    for (size_t at = 0; at < 768; at += 32) {
+      list.set(at, 32, kMsg.get(msg, "bytes") * 0x10001 + at * kMsg.get(msg, "kind"));
+    }
+    return list;
+  }
+
   Bench<Model> bench;
   Model& top;
   StreamSource<Push> pushes;
+  StreamSource<uint64_t> passes;
   StreamSource<Bits> orders;
   StreamSink<uint64_t> nudges;
   std::map<uint64_t, std::deque<Bits>> lists;  // as accepted by the pool's port
   double look = 0.7, pop = 0.6;                // how busy the completer is
-  uint64_t popped = 0, looked = 0, empties = 0;
+  uint64_t popped = 0, looked = 0, empties = 0, lists_seen = 0;
   std::optional<uint64_t> only;  // look at this QP only
   std::vector<uint64_t> pop_cycles;
 
@@ -92,6 +104,11 @@ class World {
       } else if (!clearing_) {
         REQUIRE(!list.empty());
         REQUIRE(read_pin(top.hd).slice(0, kMsg.width()) == list.front());
+        const uint64_t kind = kMsg.get(list.front(), "kind");
+        if (kind == kMsgRead || kind == kMsgAtomic) {
+          REQUIRE(read_pin(top.hd_list) == list_of(list.front()));
+          ++lists_seen;
+        }
         may_pop_ = true;
       }
     }
@@ -130,7 +147,7 @@ TEST_CASE("msg_pool keeps a list per QP in order while it is filled and emptied"
   for (int i = 0; i < 3000; ++i) {
     const bool local = r.chance(0.1);
     nudges += local;
-    w.pushes.push({r.below(5), w.message(local ? kMsgFailed - r.below(2) : kMsgWrite)});
+    w.pushes.push({r.below(5), w.message(local ? kMsgFailed - r.below(2) : r.below(4))});
   }
   w.look = 0.9;
   w.pop = 0.9;
@@ -139,6 +156,27 @@ TEST_CASE("msg_pool keeps a list per QP in order while it is filled and emptied"
   w.bench.tick(50);
   CHECK(w.nudges.size() == nudges);
   CHECK(w.empties > 0);
+  CHECK(w.lists_seen > 500);
+}
+
+TEST_CASE("msg_pool nudges for what a replay has passed, also when it is full") {
+  World<Vmsg_pool> w(5, Stall::random(0.5));
+  w.pop = 0;
+  for (int i = 0; i < 24; ++i) w.pushes.push({static_cast<uint64_t>(i % 5), w.message(kMsgRead)});
+  w.pushes.wait_idle();
+  w.bench.tick(5);
+  CHECK(w.top.msg_room_o == 0);
+  std::vector<uint64_t> want;
+  for (uint64_t i = 0; i < 40; ++i) {
+    want.push_back(i * 3 % 5);
+    w.passes.push(want.back());
+  }
+  w.passes.wait_idle();
+  w.bench.tick(50);
+  CHECK(w.nudges.items() == want);
+  w.pop = 1;
+  w.bench.wait(
+      "all to be popped", [&] { return w.popped == 24; }, 5000);
 }
 
 TEST_CASE("msg_pool says when it is full and takes again when there is room") {

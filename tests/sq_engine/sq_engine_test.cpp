@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "tests/sq_engine/requester_types.hpp"
 #include "tests/support/bench.hpp"
@@ -19,6 +20,25 @@ namespace {
 constexpr uint64_t kIovaOf = 0x5000'0000'0000;  // iova = va + this, for every key but the bad ones
 constexpr uint32_t kBadKey = 0xBAD;
 constexpr uint32_t kRefusedKey = 0x6B0;
+
+// Where a region lies: flat ones in one piece, paged ones (bit 31 of the key) page by page
+// elsewhere.
+uint64_t iova_of(uint32_t key, uint64_t va) {
+  if ((key >> 31) == 0) return va + kIovaOf;
+  return ((va >> 12) * 0x9E3779B97F4A7C15ull << 12 & 0xFFFF'FFFF'F000) | (va & 0xFFF);
+}
+// The pieces of a segment in memory: one, or one per page.
+std::vector<Piece> memory_of(const Segment& s) {
+  if ((s.lkey >> 31) == 0) return {{iova_of(s.lkey, s.va), s.len}};
+  std::vector<Piece> out;
+  for (uint64_t at = s.va, left = s.len; left > 0;) {
+    const uint64_t n = std::min<uint64_t>(left, 4096 - at % 4096);
+    out.push_back({iova_of(s.lkey, at), static_cast<uint32_t>(n)});
+    at += n;
+    left -= n;
+  }
+  return out;
+}
 
 struct SentPacket {
   Bits pkt;
@@ -57,6 +77,7 @@ class World {
             stall),
         orders(bench, "qpi", top.qpi_valid, top.qpi_ready, top.qpi),
         fails(bench, "fail", top.fail_valid, top.fail_ready, [this] { return read_pin(top.fail); }),
+        rewinds(bench, "rws", top.rws_valid, top.rws_ready, top.rws),
         lerrs(bench, "lerr", top.lerr_valid, top.lerr_ready,
               [this] {
                 return std::array<uint64_t, 3>{top.lerr_qpn, top.lerr_index, top.lerr_status};
@@ -78,8 +99,8 @@ class World {
     bench.reset();
   }
 
-  void qp(uint64_t qpn, unsigned mtu_code, uint32_t psn, QpState state = kRts,
-          unsigned log_sq = 6) {
+  void qp(uint64_t qpn, unsigned mtu_code, uint32_t psn, QpState state = kRts, unsigned log_sq = 6,
+          Service service = kRc) {
     conn[qpn] = kConn.pack({{"exists", 1},
                             {"has_path", 1},
                             {"state", state},
@@ -89,10 +110,20 @@ class World {
                             {"pkey", 0xFFFF},
                             {"path", qpn + 3},
                             {"log_sq", log_sq},
+                            {"qtype", service},
+                            {"qkey", 0x8001'0000 + qpn},
+                            {"timeout", 14},
+                            {"max_rd_atomic", 4},
                             {"sq_base", 0x7000'0000 + (qpn << 20)}});
-    send[qpn] = kSend.pack({{"next_psn", psn}});
+    begun_.erase(qpn);
+    send[qpn] = kSend.pack({{"next_psn", psn}, {"max_psn", psn}});
+    ack[qpn] = kAck.pack({{"una_psn", psn}});
   }
   void post(uint64_t qpn, const Wqe& wqe, uint16_t index) {
+    if (begun_.insert(qpn).second) {
+      kSend.set(send[qpn], "pool_index", index);
+      kSend.set(send[qpn], "at_index", index);
+    }
     lists[qpn].push_back(wqe.entry(qpn, index));
   }
   void turn(uint64_t qpn) {
@@ -100,21 +131,27 @@ class World {
     turns.push(qpn);
   }
   void reset() {
-    for (CData* pin : {&top.sq_ctx_valid, &top.snd_ctx_valid, &top.mrs_valid, &top.hd_valid})
+    for (CData* pin :
+         {&top.sq_ctx_valid, &top.snd_ctx_valid, &top.sqa_ctx_valid, &top.mrs_valid, &top.hd_valid})
       *pin = 0;
     bench.reset();
     lists.clear();
     in_turn.clear();
     sent.clear();
     msgs.clear();
+    lists_of_msgs.clear();
     awaited.clear();
     offered_ = 0;
     pool_room = 1000;
     walking_ = beat_ = false;
     conn_due_.clear();
     send_due_.clear();
+    ack_due_.clear();
     mrs_due_.clear();
     free_.clear();
+    held_.clear();
+    resumed.clear();
+    passed.clear();
     for (unsigned i = 0; i < slots_; ++i) free_.push_back(i);
   }
   bool pending(uint64_t qpn) { return !lists[qpn].empty(); }
@@ -138,9 +175,10 @@ class World {
   StreamSink<TurnDone> dones;
   StreamSource<Bits> orders;
   StreamSink<Bits> fails;
+  StreamSource<Bits> rewinds;
   StreamSink<std::array<uint64_t, 3>> lerrs;
 
-  std::map<uint64_t, Bits> conn, send;
+  std::map<uint64_t, Bits> conn, send, ack;
   std::map<uint64_t, std::deque<Bits>> lists;
   std::map<uint64_t, bool> in_turn;
   bool auto_turn = true;
@@ -148,8 +186,23 @@ class World {
   unsigned lk_late = 0;       // extra cycles of a context lookup, at random
   std::vector<SentPacket> sent;
   std::vector<std::pair<uint64_t, Bits>> msgs;
+  std::vector<Bits> lists_of_msgs;
+  std::vector<uint64_t> passed;                      // QPN of each
+  std::vector<std::pair<uint64_t, Bits>> armed;      // cycle, what
+  std::vector<std::pair<uint64_t, Bits>> local_ops;  // cycle, what
+  std::set<uint64_t> bad_lop_keys;
+  std::map<uint64_t, std::vector<uint64_t>> half_cycles;
+  std::vector<std::pair<uint64_t, uint64_t>> resumed;  // QPN, index
+  uint64_t resent = 0, rd_requests = 0;
+  bool hold_slots = false;            // slots stay taken until release()
+  uint64_t gone_from = ~uint64_t{0};  // pieces from this address on are refused, whole segments not
+  void release() {
+    for (unsigned slot : held_) free_.push_back(slot);
+    held_.clear();
+  }
   std::map<unsigned, size_t> awaited;  // slots whose payload is not complete: index in sent
   uint64_t mr_requests = 0;
+  std::vector<Bits> key_requests;
 
  private:
   void sample() {
@@ -165,7 +218,24 @@ class World {
     };
     lookup(top.sq_lk_valid, top.sq_lk_ready, top.sq_lk_qpn, conn_due_, conn, kConn.width());
     lookup(top.snd_lk_valid, top.snd_lk_ready, top.snd_lk_qpn, send_due_, send, kSend.width());
-    if (top.snd_wr_valid) send[top.snd_wr_qpn] = read_pin(top.snd_wr).slice(0, kSend.width());
+    lookup(top.sqa_lk_valid, top.sqa_lk_ready, top.sqa_lk_qpn, ack_due_, ack, kAck.width());
+    if (top.snd_wr_valid) {
+      send[top.snd_wr_qpn] = read_pin(top.snd_wr).slice(0, kSend.width());
+      half_cycles[top.snd_wr_qpn].push_back(bench.cycle());
+    }
+    resent += top.cnt_tx_resent_o;
+    rd_requests += top.cnt_tx_rd_requests_o;
+    if (top.arm_valid) {
+      armed.emplace_back(bench.cycle(), read_pin(top.arm).slice(0, kTimer.width()));
+    }
+    if (top.rwd_valid && top.rwd_ready) resumed.emplace_back(top.rwd_qpn, top.rwd_index);
+    if (top.passed_valid && top.passed_ready) passed.push_back(top.passed_qpn);
+    if (top.lop_valid && top.lop_ready) {
+      const Bits l = read_pin(top.lop).slice(0, kLop.width());
+      local_ops.emplace_back(bench.cycle(), l);
+      lop_due_ = bench.cycle() + 3;
+      lop_ok_ = bad_lop_keys.count(kLop.get(l, "key")) == 0;
+    }
     // the walk over a list
     if (walk_step_ == 1) walk_step_ = 2;
     if (top.hd_valid && top.hd_ready) {
@@ -193,11 +263,8 @@ class World {
       ++mr_requests;
       const Bits q = read_pin(top.mrq);
       CHECK(kMrReq.get(q, "pd") == 5);
-      const uint64_t key = kMrReq.get(q, "key");
-      mrs_due_.emplace_back(bench.cycle() + 1 + (lk_late ? random_.below(lk_late) : 0),
-                            kMrRsp.pack({{"ok", key != kBadKey},
-                                         {"refused", key == kRefusedKey},
-                                         {"iova", kMrReq.get(q, "va") + kIovaOf}}));
+      mrs_due_.emplace_back(bench.cycle() + 1 + (lk_late ? random_.below(lk_late) : 0), answer(q));
+      key_requests.push_back(q.slice(0, kMrReq.width()));
     }
     // packets: slots are taken in the order in which the packets are offered, their payload may
     // overtake them
@@ -242,7 +309,18 @@ class World {
       REQUIRE(pool_room > 0);
       --pool_room;
       msgs.emplace_back(top.msg_push_qpn, read_pin(top.msg_push).slice(0, kMsg.width()));
+      lists_of_msgs.push_back(read_pin(top.msg_push_list));
     }
+  }
+  // Keys with bit 31 are paged.
+  Bits answer(const Bits& q) const {
+    const uint64_t key = kMrReq.get(q, "key"), va = kMrReq.get(q, "va");
+    const bool paged = (key >> 31) != 0;
+    return kMrRsp.pack({{"ok", key != kBadKey && va < gone_from},
+                        {"refused", key == kRefusedKey},
+                        {"iova", iova_of(static_cast<uint32_t>(key), va)},
+                        {"flat", !paged},
+                        {"room", paged ? 4096 - va % 4096 : 4096}});
   }
   // Frees the slot of a packet that is complete.
   void look_at(SentPacket& p) {
@@ -254,7 +332,7 @@ class World {
     }
     if (p.payload() < len) return;
     awaited.erase(p.slot);
-    free_.push_back(p.slot);
+    (hold_slots ? held_ : free_).push_back(p.slot);
   }
   void drive() {
     top.sq_lk_ready = !lk_stall_();
@@ -268,7 +346,14 @@ class World {
     };
     give(conn_due_, top.sq_ctx_valid, top.sq_ctx);
     give(send_due_, top.snd_ctx_valid, top.snd_ctx);
+    give(ack_due_, top.sqa_ctx_valid, top.sqa_ctx);
     give(mrs_due_, top.mrs_valid, top.mrs);
+    top.sqa_lk_ready = !lk_stall_();
+    top.passed_ready = !lk_stall_();
+    top.rwd_ready = !rd_stall_();
+    top.lop_ready = !rd_stall_();
+    top.lop_done_valid = lop_due_ == bench.cycle();
+    top.lop_done_ok = lop_ok_;
     // The walk: first entry 2 cycles after the lookup.
     if (walking_ && walk_step_ == 2 && !beat_ && !hd_stall_()) {
       if (walk_.empty()) {
@@ -302,13 +387,16 @@ class World {
   Stall mrq_stall_, txp_stall_, inl_stall_, rd_stall_, hd_stall_, lk_stall_;
   int stall_index_ = 0;
   Rng random_ = rng("world");
-  std::deque<std::pair<uint64_t, Bits>> conn_due_, send_due_, mrs_due_;
+  std::deque<std::pair<uint64_t, Bits>> conn_due_, send_due_, ack_due_, mrs_due_;
+  std::set<uint64_t> begun_;
+  uint64_t lop_due_ = ~uint64_t{0};
+  bool lop_ok_ = true;
   bool walking_ = false, beat_ = false, empty_given_ = false;
   int walk_step_ = 0;
   uint64_t walk_qpn_ = 0;
   std::vector<Bits> walk_;
   size_t walk_at_ = 0;
-  std::deque<unsigned> free_;
+  std::deque<unsigned> free_, held_;
   size_t offered_ = 0;
 };
 
@@ -318,30 +406,40 @@ struct Expected {
   uint16_t index = 0;
 };
 void check_qp(World& w, uint64_t qpn, const std::vector<Expected>& messages, uint32_t mtu,
-              uint32_t psn, unsigned ack_every = 16, unsigned log_sq = 6) {
+              uint32_t psn, unsigned ack_every = 16, unsigned log_sq = 6, Service service = kRc) {
   std::vector<const SentPacket*> sent;
   for (const auto& p : w.sent) {
     if (kTxPkt.get(p.pkt, "qpn") == qpn) sent.push_back(&p);
   }
-  std::vector<const Bits*> msgs;
-  for (const auto& [q, m] : w.msgs) {
-    if (q == qpn) msgs.push_back(&m);
+  std::vector<size_t> msgs;
+  for (size_t i = 0; i < w.msgs.size(); ++i) {
+    if (w.msgs[i].first == qpn) msgs.push_back(i);
   }
   REQUIRE(msgs.size() == messages.size());
   size_t at = 0;
   for (size_t i = 0; i < messages.size(); ++i) {
     const auto& [wqe, index] = messages[i];
-    const bool imm = wqe.opcode == 9;
     INFO("message " << i << " of " << wqe.bytes() << " bytes, MTU " << mtu);
-    const auto want = segment(wqe.bytes(), mtu, psn, imm, ack_every);
-    const Bits& m = *msgs[i];
-    CHECK(kMsg.get(m, "kind") == kMsgWrite);
+    const Bits& m = w.msgs[msgs[i]].second;
+    CHECK(kMsg.get(m, "kind") == wqe.kind());
     CHECK(kMsg.get(m, "wqe_index") == index);
     CHECK(kMsg.get(m, "next_index") == static_cast<uint16_t>(index + wqe.block_count()));
-    CHECK(kMsg.get(m, "first_psn") == want.front().psn);
-    CHECK(kMsg.get(m, "last_psn") == want.back().psn);
-    CHECK(kMsg.get(m, "bytes") == wqe.bytes());
     CHECK(kMsg.get(m, "signaled") == wqe.signaled);
+    if (wqe.is_local()) continue;
+    const uint32_t psns = psns_of(wqe, mtu);
+    CHECK(kMsg.get(m, "first_psn") == psn);
+    CHECK(kMsg.get(m, "last_psn") == ((psn + psns - 1) & 0xFFFFFF));
+    CHECK(kMsg.get(m, "bytes") == wqe.bytes());
+    if (wqe.is_rd()) {
+      CHECK(kMsg.get(m, "seg_cnt") == wqe.segments.size());
+      for (size_t n = 0; n < wqe.segments.size(); ++n) {
+        const Bits& list = w.lists_of_msgs[msgs[i]];
+        CHECK(list.get(128 * n, 32) == wqe.segments[n].lkey);
+        CHECK(list.get(128 * n + 32, 32) == wqe.segments[n].len);
+        CHECK(list.get(128 * n + 64, 64) == wqe.segments[n].va);
+      }
+    }
+    const auto want = segment(wqe, mtu, psn, ack_every, service);
     std::vector<Piece> memory;
     if (wqe.inlined && wqe.inline_len > 96) {
       const uint64_t ring = 64ull << log_sq;
@@ -351,7 +449,9 @@ void check_qp(World& w, uint64_t qpn, const std::vector<Expected>& messages, uin
           {base + pos, static_cast<uint32_t>(std::min<uint64_t>(ring - pos, wqe.inline_len))});
       if (memory[0].len < wqe.inline_len) memory.push_back({base, wqe.inline_len - memory[0].len});
     } else {
-      for (const auto& s : wqe.segments) memory.push_back({s.va + kIovaOf, s.len});
+      for (const auto& s : wqe.segments) {
+        for (const Piece& piece : memory_of(s)) memory.push_back(piece);
+      }
     }
     for (const auto& p : want) {
       INFO("packet with PSN " << p.psn);
@@ -361,17 +461,32 @@ void check_qp(World& w, uint64_t qpn, const std::vector<Expected>& messages, uin
       CHECK(kTxPkt.get(s.pkt, "psn") == p.psn);
       CHECK(kTxPkt.get(s.pkt, "payload_len") == p.len);
       CHECK(kTxPkt.get(s.pkt, "ack_req") == p.ack_req);
-      CHECK(kTxPkt.get(s.pkt, "se") == (p.last && imm && wqe.solicited));
-      CHECK(kTxPkt.get(s.pkt, "va") == wqe.remote_va + p.offset);
-      CHECK(kTxPkt.get(s.pkt, "dest_qpn") == (qpn ^ 0xABC));
-      CHECK(kTxPkt.get(s.pkt, "path") == qpn + 3);
+      CHECK(kTxPkt.get(s.pkt, "notify") == (p.last && service != kRc));
+      CHECK(kTxPkt.get(s.pkt, "resend") == 0);
+      CHECK(kTxPkt.get(s.pkt, "se") ==
+            (p.last && wqe.solicited && (wqe.is_send() || wqe.opcode == kWriteImm)));
       CHECK(kTxPkt.get(s.pkt, "wqe_index") == index);
-      if (p.first) {
-        CHECK(kTxPkt.get(s.pkt, "rkey") == wqe.rkey);
-        CHECK(kTxPkt.get(s.pkt, "dmalen") == wqe.bytes());
+      if (service == kUd) {
+        CHECK(kTxPkt.get(s.pkt, "dest_qpn") == (wqe.remote_va >> 32 & 0xFFFFFF));
+        CHECK(kTxPkt.get(s.pkt, "path") == (wqe.rkey & 0xFFFF));
+        CHECK(kTxPkt.get(s.pkt, "qkey") ==
+              ((wqe.remote_va >> 31 & 1) != 0 ? 0x8001'0000 + qpn : (wqe.remote_va & 0xFFFFFFFF)));
+      } else {
+        CHECK(kTxPkt.get(s.pkt, "dest_qpn") == (qpn ^ 0xABC));
+        CHECK(kTxPkt.get(s.pkt, "path") == qpn + 3);
+        CHECK(kTxPkt.get(s.pkt, "va") == wqe.remote_va + p.offset);
       }
-      if (p.last && imm) {
+      if (p.first && !wqe.is_send()) {
+        CHECK(kTxPkt.get(s.pkt, "rkey") == wqe.rkey);
+        CHECK(kTxPkt.get(s.pkt, "dmalen") == p.dmalen);
+      }
+      if (p.last && wqe.has_imm()) {
         CHECK(kTxPkt.get(s.pkt, "imm") == __builtin_bswap32(wqe.imm));
+      }
+      if (p.last && wqe.opcode == kSendInv) CHECK(kTxPkt.get(s.pkt, "imm") == wqe.imm);
+      if (wqe.is_atomic()) {
+        CHECK(kTxPkt.get(s.pkt, "op0") == wqe.swap_add);
+        CHECK(kTxPkt.get(s.pkt, "op1") == (wqe.opcode == kCompareSwap ? wqe.compare : 0));
       }
       if (wqe.inlined && wqe.inline_len <= 96) {
         CHECK(s.reads.empty());
@@ -384,11 +499,16 @@ void check_qp(World& w, uint64_t qpn, const std::vector<Expected>& messages, uin
         CHECK((s.reads == pieces(memory, p.offset, p.len)));
       }
     }
-    psn = (psn + static_cast<uint32_t>(want.size())) & 0xFFFFFF;
+    psn = (psn + psns) & 0xFFFFFF;
   }
   CHECK(at == sent.size());
   CHECK(kSend.get(w.send[qpn], "next_psn") == psn);
+  CHECK(kSend.get(w.send[qpn], "max_psn") == psn);
   CHECK(kSend.get(w.send[qpn], "in_msg") == 0);
+  const auto& [last_wqe, last_index] = messages.back();
+  const auto end = static_cast<uint16_t>(last_index + last_wqe.block_count());
+  CHECK(kSend.get(w.send[qpn], "pool_index") == end);
+  CHECK(kSend.get(w.send[qpn], "at_index") == end);
 }
 
 Wqe random_wqe(Rng& r, uint64_t length, size_t segs) {
@@ -562,10 +682,26 @@ TEST_CASE(
     return w;
   };
   const Wqe good = Wqe::write(0x100, 1, {{1, 1000, 0x100}});
-  for (int op : {0x01, 0x0A, 0x0B, 0x10, 0x11, 0x12, 0x19, 0x1B, 0x77}) {
+  for (int op : {0x02, 0x07, 0x0C, 0x13, 0x1A, 0x77, 0xFF}) {
     all.push_back(
         {"opcode", with(good, [&](Wqe& w) { w.opcode = static_cast<uint8_t>(op); }), kLocQpOp});
   }
+  all.push_back({"inline READ",
+                 with(Wqe::write_inline(0, 1, {1, 2}), [](Wqe& w) { w.opcode = kRead; }),
+                 kLocQpOp});
+  for (uint32_t len : {0u, 7u, 9u, 16u}) {
+    all.push_back({"ATOMIC result", Wqe::atomic(kFetchAdd, 0, 1, {1, len, 0}, 1, 0), kLocLen});
+  }
+  all.push_back(
+      {"READ too long",
+       with(Wqe::write(0, 1, {{1, 0x80000000u, 0}, {1, 1, 0}}), [](Wqe& w) { w.opcode = kRead; }),
+       kLocLen});
+  all.push_back(
+      {"bad key of a READ",
+       with(Wqe::write(0, 1, {{1, 10, 0}, {kBadKey, 10, 0}}), [](Wqe& w) { w.opcode = kRead; }),
+       kLocProt});
+  all.push_back(
+      {"bad key of an ATOMIC", Wqe::atomic(kFetchAdd, 0, 1, {kBadKey, 8, 0}, 1, 0), kLocProt});
   all.push_back({"too long", Wqe::write(0, 1, {{1, 0x80000000u, 0}, {1, 1, 0}}), kLocLen});
   all.push_back({"far too long",
                  Wqe::write(0, 1, {{1, 0xFFFFFFFFu, 0}, {1, 0xFFFFFFFFu, 0}, {1, 0xFFFFFFFFu, 0}}),
@@ -615,6 +751,490 @@ TEST_CASE(
     CHECK(kSend.get(w.send[4], "failed") == 0);
     CHECK(kSend.get(w.send[3], "next_psn") == 0x11);
   }
+}
+
+TEST_CASE("sq_engine sends SENDs of every kind and length, with and without immediate or key") {
+  for (unsigned code : {1u, 3u, 5u}) {
+    World w;
+    const uint32_t mtu = 128u << code, psn = 0xFFFFF0;
+    w.qp(1, code, psn);
+    auto r = rng("sends");
+    std::vector<Expected> messages;
+    uint16_t index = 40000;
+    for (uint64_t base : {uint64_t{0}, uint64_t{mtu}, uint64_t{3 * mtu}}) {
+      for (int64_t d : {-1, 0, 1, 64}) {
+        if (base == 0 && d < 0) continue;
+        for (uint8_t op : {kSendOp, kSendImm, kSendInv}) {
+          Wqe wqe = random_wqe(r, base + d, 1);
+          wqe.opcode = op;
+          wqe.imm = r.u32();
+          if (r.chance(0.2)) {
+            wqe = Wqe::write_inline(0, 0, r.bytes(r.between(0, 96)));
+            wqe.opcode = op;
+            wqe.imm = r.u32();
+          }
+          messages.push_back({wqe, index});
+          w.post(1, wqe, index);
+          index = static_cast<uint16_t>(index + wqe.block_count());
+        }
+      }
+    }
+    w.turn(1);
+    w.drain();
+    check_qp(w, 1, messages, mtu, psn);
+  }
+}
+
+TEST_CASE("sq_engine asks for READs and ATOMICs once each, and keeps their local segments") {
+  World w(Stall::random(0.2));
+  w.lk_late = 4;
+  const uint32_t mtu = 256, psn = 0xFFFFF8;
+  w.qp(1, 1, psn);
+  kConn.set(w.conn[1], "max_rd_atomic", 255);
+  auto r = rng("reads");
+  std::vector<Expected> messages;
+  uint16_t index = 3;
+  for (int i = 0; i < 60; ++i) {
+    Wqe wqe = random_wqe(r, r.chance(0.2) ? mtu * r.between(0, 3) : r.between(0, 4 * mtu),
+                         r.between(1, 6));
+    if (i % 3 == 0) wqe.opcode = kRead;
+    if (i % 3 == 1) {
+      wqe = Wqe::atomic(i % 2 ? kCompareSwap : kFetchAdd, r.bits(45) << 3, r.u32(),
+                        {static_cast<uint32_t>(r.between(0x1000, 0xFFFFF)), 8, r.bits(40)},
+                        r.bits(64), r.bits(64));
+    }
+    messages.push_back({wqe, index});
+    w.post(1, wqe, index);
+    index = static_cast<uint16_t>(index + wqe.block_count());
+  }
+  w.turn(1);
+  w.drain();
+  check_qp(w, 1, messages, mtu, psn);
+  CHECK(w.rd_requests == 40);
+  CHECK(kSend.get(w.send[1], "rd_issued") == 40);
+  std::map<uint64_t, bool> writes;  // the NIC will write there
+  for (const auto& [wqe, i] : messages) {
+    for (const auto& segment : wqe.segments) writes[segment.lkey] = wqe.is_rd();
+  }
+  std::set<uint64_t> asked;
+  for (const Bits& q : w.key_requests) {
+    asked.insert(kMrReq.get(q, "key"));
+    CHECK(kMrReq.get(q, "need_lwrite") == writes.at(kMrReq.get(q, "key")));
+  }
+  CHECK(asked.size() == writes.size());
+}
+
+TEST_CASE(
+    "sq_engine sends UC and UD with their opcodes and addresses, and nothing that they lack") {
+  auto r = rng("services");
+  for (Service service : {kUc, kUd}) {
+    World w;
+    w.qp(1, 2, 9, kRts, 6, service);
+    std::vector<Expected> messages;
+    uint16_t index = 0;
+    for (int i = 0; i < 40; ++i) {
+      Wqe wqe = random_wqe(r, service == kUd ? r.between(0, 512) : r.between(0, 2000), 2);
+      if (service == kUd || r.chance(0.5)) wqe.opcode = r.chance(0.5) ? kSendOp : kSendImm;
+      wqe.remote_va = r.bits(56);
+      messages.push_back({wqe, index});
+      w.post(1, wqe, index++);
+    }
+    w.turn(1);
+    w.drain();
+    check_qp(w, 1, messages, 512, 9, 16, 6, service);
+    CHECK(w.armed.empty());
+    std::vector<std::pair<Wqe, uint64_t>> bad;
+    for (uint8_t op : {kSendInv, kRead, kCompareSwap, kFetchAdd, kWrite, kWriteImm, kLocalInv}) {
+      if (service == kUc && (op == kWrite || op == kWriteImm || op == kLocalInv)) continue;
+      Wqe wqe = Wqe::write(0, 1, {{1, 8, 0}});
+      wqe.opcode = op;
+      bad.emplace_back(wqe, kLocQpOp);
+    }
+    if (service == kUd) {
+      Wqe wqe = Wqe::write(0, 1, {{1, 500, 0}, {1, 13, 0}});
+      wqe.opcode = kSendOp;
+      bad.emplace_back(wqe, kLocLen);
+    }
+    uint64_t qpn = 2;
+    for (const auto& [wqe, status] : bad) {
+      INFO("service " << service << " opcode " << int{wqe.opcode});
+      w.qp(qpn, 2, 9, kRts, 6, service);
+      w.post(qpn, wqe, 0);
+      w.turn(qpn);
+      w.drain();
+      CHECK(w.msgs.back().first == qpn);
+      CHECK(kMsg.get(w.msgs.back().second, "kind") == kMsgFailed);
+      CHECK(kMsg.get(w.msgs.back().second, "status") == status);
+      ++qpn;
+    }
+  }
+}
+
+TEST_CASE("sq_engine holds READs and ATOMICs at their limit, and fenced messages behind them") {
+  World w;
+  w.auto_turn = false;
+  w.qp(1, 1, 0);
+  kConn.set(w.conn[1], "max_rd_atomic", 2);
+  Wqe read = Wqe::write(0x100, 1, {{1, 300, 0x100}});
+  read.opcode = kRead;
+  Wqe fenced = Wqe::write_inline(0x100, 1, {1, 2, 3});
+  fenced.fence = true;
+  const Wqe atomic = Wqe::atomic(kFetchAdd, 8, 1, {1, 8, 0}, 1, 0);
+  // A fenced message without anything in front of it goes at once.
+  uint16_t index = 0;
+  for (const Wqe& wqe : {fenced, read, Wqe::write_inline(0, 1, {1}), atomic, read, fenced}) {
+    w.post(1, wqe, index++);
+  }
+  auto turn = [&](size_t n) {
+    w.turn(1);
+    w.dones.wait(n);
+    return w.dones[n - 1];
+  };
+  kSend.set(w.send[1], "rd_issued", 255);  // counts modulo 256
+  kAck.set(w.ack[1], "rd_done", 255);
+  CHECK((turn(1) == TurnDone{1, true, 2, 4}));
+  CHECK(w.sent.size() == 4);
+  CHECK((turn(2) == TurnDone{1, true, 2, 0}));
+  kAck.set(w.ack[1], "rd_done", 0);  // the READ is complete
+  CHECK((turn(3) == TurnDone{1, true, 2, 1}));
+  CHECK(w.sent.size() == 5);
+  kAck.set(w.ack[1], "rd_done", 1);
+  CHECK((turn(4) == TurnDone{1, true, 2, 0}));
+  kAck.set(w.ack[1], "rd_done", 2);
+  CHECK((turn(5) == TurnDone{1, false, 0, 1}));
+  CHECK(w.sent.size() == 6);
+  // none allowed: refused
+  kConn.set(w.conn[1], "max_rd_atomic", 0);
+  w.post(1, read, index++);
+  CHECK((turn(6) == TurnDone{1, false, 0, 1}));
+  CHECK(kMsg.get(w.msgs.back().second, "status") == kLocQpOp);
+  // in ERR nothing waits
+  w.qp(2, 1, 0, kErr);
+  kSend.set(w.send[2], "rd_issued", 4);
+  w.post(2, fenced, 0);
+  w.post(2, read, 1);
+  w.turn(2);
+  w.dones.wait(7);
+  CHECK((w.dones[6] == TurnDone{2, false, 0, 2}));
+}
+
+TEST_CASE(
+    "sq_engine sends again from every packet of every kind of message, without a new record") {
+  auto r = rng("replay");
+  World w;
+  std::vector<Wqe> kinds;
+  for (size_t segs : {1, 3, 6}) {
+    Wqe wqe = random_wqe(r, 2000, segs);
+    wqe.opcode = segs == 3 ? kSendImm : kWrite;
+    kinds.push_back(wqe);
+  }
+  kinds.push_back(
+      Wqe::write(0x123456789, 7, {{1, 300, 0x11}, {1, 0, 5}, {1, 212, 0x77}, {1, 1024, 9}}));
+  kinds.push_back(Wqe::write_inline(0x1000, 5, r.bytes(2100)));
+  kinds.back().opcode = kSendOp;
+  kinds.push_back(Wqe::write_inline(0x1000, 5, r.bytes(60)));
+  kinds.push_back(Wqe::write(0x999000, 7, {{1, 2048, 0x1000}, {2, 500, 0x9000}}));
+  kinds.back().opcode = kRead;
+  kinds.push_back(Wqe::atomic(kCompareSwap, 0x80, 3, {1, 8, 0x40}, 5, 6));
+  kinds.push_back(Wqe::write(0x7000, 7, {{0x80000001u, 3000, 0xFF0}}));  // paged
+  kinds.push_back(Wqe::write(0x7000, 7, {}));                            // 0 bytes
+  const uint32_t mtu = 256;
+  uint64_t qpn = 0;
+  for (const Wqe& wqe : kinds) {
+    const uint32_t count = psns_of(wqe, mtu);
+    for (uint32_t k = 0; k < count; ++k) {
+      const uint32_t psn = 0xFFFFFE;
+      const uint16_t index = 61;  // long inline data run over the end of the ring
+      INFO("opcode " << int{wqe.opcode} << " of " << wqe.bytes() << " bytes from packet " << k);
+      w.reset();
+      w.qp(qpn, 1, psn);
+      const Wqe tail = Wqe::write_inline(1, 2, {3, 4});
+      const auto after = static_cast<uint16_t>(index + wqe.block_count());
+      w.post(qpn, wqe, index);
+      w.turn(qpn);
+      w.drain();
+      REQUIRE(w.msgs.size() == 1);
+      const size_t before = w.sent.size();
+      // as rx_completer and the fetch engine do it
+      const uint32_t from = (psn + k) & 0xFFFFFF;
+      kAck.set(w.ack[qpn], "una_psn", from);
+      w.rewinds.push(kRewind.pack(
+          {{"qpn", qpn}, {"wqe_index", index}, {"psn", from}, {"skip", k}, {"rd_done", 0}}));
+      w.bench.wait("the replay to be set", [&] { return !w.resumed.empty(); });
+      CHECK((w.resumed[0] == std::pair<uint64_t, uint64_t>{qpn, index}));
+      w.resumed.clear();
+      w.bench.tick(2);
+      CHECK(kSend.get(w.send[qpn], "next_psn") == from);
+      CHECK(kSend.get(w.send[qpn], "max_psn") == ((psn + count) & 0xFFFFFF));
+      CHECK(kSend.get(w.send[qpn], "rd_issued") == 0);
+      CHECK(kSend.get(w.send[qpn], "at_index") == index);
+      w.post(qpn, wqe, index);
+      w.post(qpn, tail, after);
+      w.turn(qpn);
+      w.drain();
+      REQUIRE(w.msgs.size() == 2);
+      CHECK(kMsg.get(w.msgs[1].second, "wqe_index") == after);
+      CHECK(kMsg.get(w.msgs[1].second, "first_psn") == ((psn + count) & 0xFFFFFF));
+      std::vector<Piece> memory;
+      if (wqe.inlined && wqe.inline_len > 96) {
+        const uint64_t base = 0x7000'0000 + (qpn << 20);
+        memory = {{base + 61 * 64 + 32, 160}, {base, wqe.inline_len - 160u}};
+      }
+      for (const auto& s : wqe.segments) {
+        for (const Piece& piece : memory_of(s)) memory.push_back(piece);
+      }
+      size_t at = before;
+      for (uint32_t n = k; n < (wqe.is_rd() ? k + 1 : count); ++n, ++at) {
+        const Packet want = packet_at(wqe, mtu, psn, n);
+        REQUIRE(at < w.sent.size());
+        const auto& s = w.sent[at];
+        CHECK(kTxPkt.get(s.pkt, "psn") == want.psn);
+        CHECK(kTxPkt.get(s.pkt, "opcode") == want.opcode);
+        CHECK(kTxPkt.get(s.pkt, "payload_len") == want.len);
+        CHECK(kTxPkt.get(s.pkt, "va") == wqe.remote_va + want.offset);
+        CHECK(kTxPkt.get(s.pkt, "resend") == 1);
+        if (wqe.opcode == kRead) CHECK(kTxPkt.get(s.pkt, "dmalen") == want.dmalen);
+        if (!s.inl) CHECK((s.reads == pieces(memory, want.offset, want.len)));
+      }
+      REQUIRE(at + 1 == w.sent.size());
+      CHECK(kTxPkt.get(w.sent[at].pkt, "psn") == ((psn + count) & 0xFFFFFF));
+      CHECK(kTxPkt.get(w.sent[at].pkt, "resend") == 0);
+      CHECK(kSend.get(w.send[qpn], "next_psn") == ((psn + count + 1) & 0xFFFFFF));
+      CHECK(kSend.get(w.send[qpn], "max_psn") == ((psn + count + 1) & 0xFFFFFF));
+      qpn = (qpn + 1) % 50;
+    }
+  }
+}
+
+TEST_CASE("sq_engine sets a replay while the turn of another QP waits for slots") {
+  World w({}, 2);
+  w.hold_slots = true;
+  w.qp(1, 1, 0);
+  w.qp(2, 1, 0x40);
+  w.post(1, Wqe::write(0, 1, {{1, 256 * 8, 0}}), 0);
+  w.turn(1);
+  w.turn(3);  // its lookups wait behind
+  w.bench.tick(40);
+  CHECK(w.sent.size() == 2);
+  kSend.set(w.send[2], "pool_index", 9);
+  kSend.set(w.send[2], "max_psn", 0x48);
+  kSend.set(w.send[2], "failed", 1);
+  const uint64_t start = w.bench.cycle();
+  w.rewinds.push(kRewind.pack({{"qpn", 2}, {"none", 1}, {"psn", 5}, {"skip", 3}, {"rd_done", 7}}));
+  w.bench.wait("the replay to be set", [&] { return !w.resumed.empty(); });
+  CHECK(w.bench.cycle() - start <= 12);
+  CHECK((w.resumed[0] == std::pair<uint64_t, uint64_t>{2, 9}));
+  CHECK(kSend.get(w.send[2], "next_psn") == 0x48);
+  CHECK(kSend.get(w.send[2], "max_psn") == 0x48);
+  CHECK(kSend.get(w.send[2], "skip") == 0);
+  CHECK(kSend.get(w.send[2], "pool_index") == 9);
+  CHECK(kSend.get(w.send[2], "at_index") == 9);
+  CHECK(kSend.get(w.send[2], "rd_issued") == 7);
+  CHECK(kSend.get(w.send[2], "failed") == 1);
+  w.hold_slots = false;
+  w.release();
+  w.drain();
+  CHECK(w.sent.size() == 8);
+}
+
+TEST_CASE("sq_engine writes next_psn after every packet, and arms the timer after that") {
+  World w({}, 3);
+  w.hold_slots = true;  // slots stay taken: the turn waits in the middle of its message
+  w.qp(1, 1, 0xFFFFFE);
+  w.post(1, Wqe::write(0, 1, {{1, 256 * 8, 0}}), 0);
+  w.turn(1);
+  w.bench.tick(60);
+  REQUIRE(w.sent.size() == 3);
+  CHECK(w.dones.size() == 0);
+  // The ACK of these packets may be here now: rx_completer must see that they were sent.
+  CHECK(kSend.get(w.send[1], "next_psn") == 1);
+  CHECK(kSend.get(w.send[1], "max_psn") == 1);
+  REQUIRE(w.armed.size() == 3);
+  for (const auto& [cycle, what] : w.armed) {
+    CHECK(kTimer.get(what, "qpn") == 1);
+    CHECK(kTimer.get(what, "code") == 14);
+    CHECK(kTimer.get(what, "stop") == 0);
+    CHECK(kTimer.get(what, "rnr") == 0);
+  }
+  REQUIRE(w.half_cycles[1].size() >= 3);
+  for (size_t i = 0; i < 3; ++i) CHECK(w.armed[i].first > w.half_cycles[1][i]);
+  kConn.set(w.conn[2] = w.conn[1], "timeout", 0);  // never
+  w.hold_slots = false;
+  w.release();
+  w.drain();
+  const size_t armed = w.armed.size();
+  w.send[2] = kSend.pack({});
+  w.ack[2] = kAck.pack({});
+  w.post(2, Wqe::write_inline(0, 1, {1}), 0);
+  w.turn(2);
+  w.drain();
+  CHECK(w.armed.size() == armed);
+}
+
+TEST_CASE("sq_engine invalidates a key once, in its place, and says when that failed") {
+  World w(Stall::random(0.2));
+  w.auto_turn = false;
+  w.qp(1, 1, 0);
+  const Wqe write = Wqe::write(0, 1, {{1, 300, 0}});
+  Wqe reg = Wqe::write(0x11223344'55667788, 0xAABBCCDD, {{1, 2, 3}, {4, 5, 6}});
+  reg.opcode = kFastReg;
+  reg.imm = 0x1F;
+  w.qp(3, 1, 0);
+  w.post(3, reg, 0);
+  w.turn(3);
+  w.dones.wait(1);
+  w.bench.tick(10);
+  REQUIRE(w.local_ops.size() == 1);
+  CHECK(kLop.get(w.local_ops[0].second, "op") == 1);
+  CHECK(kLop.get(w.local_ops[0].second, "key") == 0xAABBCCDD);
+  auto image = reg.image(0);
+  std::fill_n(image.begin(), 16, uint8_t{0});
+  CHECK(kLop.get_bits(w.local_ops[0].second, "desc") == Bits::from_bytes(image));
+  w.local_ops.clear();
+  w.msgs.clear();
+  w.dones.clear();
+
+  Wqe inv;
+  inv.opcode = kLocalInv;
+  inv.imm = 0x12345678;
+  w.post(1, write, 0);
+  w.post(1, inv, 1);
+  w.post(1, write, 2);
+  w.pool_room = 1;
+  w.turn(1);
+  w.dones.wait(1);
+  CHECK((w.dones[0] == TurnDone{1, true, 1, 1}));
+  CHECK(w.local_ops.empty());  // there is no room for its record
+  w.pool_room = 10;
+  w.turn(1);
+  w.dones.wait(2);
+  w.bench.tick(20);
+  REQUIRE(w.local_ops.size() == 1);
+  const Bits& op = w.local_ops[0].second;
+  CHECK(kLop.get(op, "op") == 0);
+  CHECK(kLop.get(op, "key") == 0x12345678);
+  CHECK(kLop.get(op, "pd") == 5);
+  CHECK(kLop.get(op, "remote") == 0);
+  REQUIRE(w.msgs.size() == 3);
+  CHECK(kMsg.get(w.msgs[1].second, "kind") == kMsgLocal);
+  CHECK(w.sent[2].cycle > w.local_ops[0].first);
+  // In a replay it is passed, and msg_pool hears of it.
+  w.rewinds.push(kRewind.pack({{"qpn", 1}, {"wqe_index", 0}, {"psn", 1}, {"skip", 1}}));
+  w.bench.wait("the replay to be set", [&] { return !w.resumed.empty(); });
+  w.post(1, write, 0);
+  w.post(1, inv, 1);
+  w.turn(1);
+  w.dones.wait(3);
+  w.bench.tick(20);
+  CHECK(w.local_ops.size() == 1);
+  CHECK(w.msgs.size() == 3);
+  CHECK(w.passed == std::vector<uint64_t>{1});
+  CHECK(kSend.get(w.send[1], "at_index") == 2);
+  // A key that cannot be invalidated
+  w.qp(2, 1, 0);
+  w.bad_lop_keys.insert(0x12345678);
+  w.post(2, inv, 0);
+  w.post(2, write, 1);
+  w.turn(2);
+  w.dones.wait(4);
+  w.bench.tick(20);
+  REQUIRE(w.msgs.size() == 5);
+  CHECK(kMsg.get(w.msgs[3].second, "kind") == kMsgFailed);
+  CHECK(kMsg.get(w.msgs[3].second, "status") == kMwBind);
+  CHECK(kMsg.get(w.msgs[4].second, "status") == kFlush);
+  REQUIRE(w.fails.size() == 1);
+  CHECK(kFail.get(w.fails[0], "cause") == kMwBind);
+}
+
+TEST_CASE("sq_engine reads paged regions page by page, mixed with flat ones, at every offset") {
+  for (unsigned code : {1u, 4u, 5u}) {
+    World w(code == 4 ? Stall::random(0.3) : Stall::none());
+    w.lk_late = code == 4 ? 5 : 0;
+    const uint32_t mtu = 128u << code;
+    w.qp(1, code, 7);
+    auto r = rng("paged");
+    std::vector<Expected> messages;
+    uint16_t index = 0;
+    for (int i = 0; i < 60; ++i) {
+      Wqe wqe = random_wqe(r, r.chance(0.3) ? mtu * r.between(1, 3) : r.between(1, 3 * mtu),
+                           r.between(1, 6));
+      for (auto& s : wqe.segments) {
+        if (r.chance(0.7)) s.lkey |= 0x80000000u;
+        if (r.chance(0.5)) s.va = 0x10000 * r.between(1, 50) + 4096 - r.between(1, 300);
+      }
+      messages.push_back({wqe, index});
+      w.post(1, wqe, index);
+      index = static_cast<uint16_t>(index + wqe.block_count());
+    }
+    w.turn(1);
+    w.drain(300000);
+    check_qp(w, 1, messages, mtu, 7);
+  }
+}
+
+TEST_CASE("sq_engine stops before a packet whose page is gone, with nothing of it under way") {
+  World w;
+  w.qp(1, 5, 0);
+  // The key was good for all of it when the turn began. The second piece of the second packet is
+  // not.
+  w.gone_from = 0x11900;
+  w.post(1, Wqe::write(0, 1, {{0x80000005u, 12000, 0x10800}}), 0);
+  w.post(1, Wqe::write_inline(0, 1, {1}), 1);
+  w.turn(1);
+  w.drain();
+  CHECK(w.sent.size() == 1);
+  REQUIRE(w.lerrs.size() == 1);
+  CHECK((w.lerrs[0] == std::array<uint64_t, 3>{1, 0, kLocProt}));
+  CHECK(w.msgs.size() == 2);
+  CHECK(kMsg.get(w.msgs[1].second, "status") == kFlush);
+}
+
+TEST_CASE("sq_engine has fewer than 2^23 PSNs in flight") {
+  World w;
+  w.auto_turn = false;
+  const uint32_t psn = 0x123;
+  w.qp(1, 1, psn);
+  kSend.set(w.send[1], "next_psn", psn + (1 << 22));
+  kSend.set(w.send[1], "max_psn", psn + (1 << 22));
+  w.post(1, Wqe::write_inline(0, 1, {1}), 0);
+  w.turn(1);
+  w.dones.wait(1);
+  CHECK((w.dones[0] == TurnDone{1, true, 0, 0}));  // comes again by itself
+  CHECK(w.sent.empty());
+  kAck.set(w.ack[1], "una_psn", psn + 1);
+  w.turn(1);
+  w.dones.wait(2);
+  CHECK(w.sent.size() == 1);
+  // READs take all their PSNs at once
+  Wqe read = Wqe::write(0, 1, {{1, 0x40000000u, 0}});
+  read.opcode = kRead;
+  w.qp(2, 1, 0);
+  w.post(2, read, 0);
+  w.post(2, read, 1);
+  read.segments = {{1, 0x7FFFFF00u, 0}};
+  w.post(2, read, 2);
+  read.segments = {{1, 0x7FFFFF01u, 0}};
+  w.post(2, read, 3);
+  w.turn(2);
+  w.dones.wait(3);
+  CHECK((w.dones[2] == TurnDone{2, true, 0, 1}));
+  CHECK(kSend.get(w.send[2], "next_psn") == 1 << 22);
+  kAck.set(w.ack[2], "una_psn", 1 << 21);
+  kAck.set(w.ack[2], "rd_done", 1);
+  w.turn(2);
+  w.dones.wait(4);
+  CHECK((w.dones[3] == TurnDone{2, true, 0, 1}));
+  CHECK(kSend.get(w.send[2], "next_psn") == 1 << 23);
+  kAck.set(w.ack[2], "una_psn", 1 << 23);
+  kAck.set(w.ack[2], "rd_done", 2);
+  w.turn(2);
+  w.dones.wait(5);
+  kAck.set(w.ack[2], "una_psn", 0xFFFFFF);
+  kAck.set(w.ack[2], "rd_done", 3);
+  CHECK(kSend.get(w.send[2], "next_psn") == 0xFFFFFF);
+  w.turn(2);
+  w.dones.wait(6);
+  CHECK(kMsg.get(w.msgs.back().second, "status") == kLocLen);
 }
 
 TEST_CASE("sq_engine sends 2^31 bytes at most") {
@@ -717,6 +1337,21 @@ TEST_CASE("sq_engine applies orders between turns only") {
   CHECK(kSend.get(w.send[2], "next_psn") == 0xFFFFFF);
   CHECK(kSend.get(w.send[1], "next_psn") == 0x123456 + 30);
   kSend.set(w.send[1], "failed", 1);
+  const Bits half = w.send[1];
+  w.orders.push(order(kOrderResume, 1));
+  w.orders.wait_idle();
+  w.bench.tick(2);
+  CHECK(kSend.get(w.send[1], "failed") == 0);
+  kSend.set(w.send[1], "failed", 1);
+  CHECK(w.send[1] == half);
+  // RTS keeps what belongs to the ring
+  w.orders.push(order(kOrderRts, 1, 0xABCDEF));
+  w.orders.wait_idle();
+  w.bench.tick(2);
+  CHECK(w.send[1] == kSend.pack({{"next_psn", 0xABCDEF},
+                                 {"max_psn", 0xABCDEF},
+                                 {"pool_index", kSend.get(half, "pool_index")},
+                                 {"at_index", kSend.get(half, "pool_index")}}));
   w.orders.push(order(kClear, 1));
   w.orders.wait_idle();
   w.bench.tick(2);

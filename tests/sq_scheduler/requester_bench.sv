@@ -2,6 +2,8 @@
 //
 // The sending side up to the TX buffer, wired as rnic_top does, with the real contexts: for tests
 // only.
+/* verilator lint_off PINCONNECTEMPTY */
+/* verilator lint_off UNUSEDSIGNAL */
 module requester_bench #(
     parameter int unsigned DATA_W = 512,
     parameter int unsigned N_QP = 64,
@@ -81,6 +83,32 @@ module requester_bench #(
     output logic [23:0]            lerr_qpn,
     output logic [15:0]            lerr_index,
     output logic [7:0]             lerr_status,
+    // what rx_completer, rc_timer and mr_table see
+    output logic                   snd_wr_valid,
+    output logic [23:0]            snd_wr_qpn,
+    output rnic_pkg::qp_send_t     snd_wr,
+    input  logic                   ack_wr_valid,
+    input  logic [23:0]            ack_wr_qpn,
+    input  rnic_pkg::qp_ack_t      ack_wr,
+    input  logic                   rwq_valid,
+    output logic                   rwq_ready,
+    input  logic [23:0]            rwq_qpn,
+    output logic                   rwg_valid,
+    input  logic                   rwg_ready,
+    output logic [23:0]            rwg_qpn,
+    input  logic                   rws_valid,
+    output logic                   rws_ready,
+    input  rnic_pkg::rewind_t      rws,
+    output logic                   arm_valid,
+    output rnic_pkg::timer_set_t   arm,
+    output logic [767:0]           hd_list,
+    output logic                   lop_valid,
+    input  logic                   lop_ready,
+    output rnic_pkg::mr_lop_t      lop,
+    input  logic                   lop_done_valid,
+    input  logic                   lop_done_ok,
+    output logic                   cnt_tx_resent_o,
+    output logic                   cnt_tx_rd_requests_o,
     output logic                   cnt_doorbells_o,
     output logic                   cnt_doorbell_refused_o,
     output logic                   cnt_bf_pushes_o,
@@ -95,15 +123,14 @@ module requester_bench #(
 
   logic sch_lk_valid, sch_lk_ready, sch_ctx_valid, wf_lk_valid, wf_lk_ready, wf_ctx_valid;
   logic sq_lk_valid, sq_lk_ready, sq_ctx_valid, snd_lk_valid, snd_lk_ready, snd_ctx_valid,
-      snd_wr_valid;
-  logic [23:0] sch_lk_qpn, wf_lk_qpn, sq_lk_qpn, snd_lk_qpn, snd_wr_qpn;
+      sqa_lk_valid, sqa_lk_ready, sqa_ctx_valid;
+  logic [23:0] sch_lk_qpn, wf_lk_qpn, sq_lk_qpn, snd_lk_qpn, sqa_lk_qpn;
   rnic_pkg::qp_conn_t sch_ctx, wf_ctx, sq_ctx, unused_c0, unused_c1, unused_c2, unused_c3,
-      unused_c4;
-  rnic_pkg::qp_send_t snd_ctx, snd_wr, unused_s0, unused_s1;
-  rnic_pkg::qp_ack_t  unused_a0, unused_a1, no_ack;
+      unused_c4, unused_c5, unused_c6;
+  rnic_pkg::qp_send_t snd_ctx, unused_s0, unused_s1;
+  rnic_pkg::qp_ack_t  sqa_ctx, unused_a0, unused_a1;
   rnic_pkg::qp_recv_t unused_r0, unused_r1, no_recv;
   logic [31:0] nc;
-  assign no_ack = '0;
   assign no_recv = '0;
 
   qp_context_mgr #(.N_QP(N_QP), .CTX_LAT(CTX_LAT)) u_ctx (
@@ -121,7 +148,7 @@ module requester_bench #(
       .cp_ctx(unused_c3),
       .snd_wr_valid, .snd_wr_qpn, .snd_wr, .snd_lk_valid, .snd_lk_ready, .snd_lk_qpn,
       .snd_ctx_valid, .snd_ctx,
-      .ack_wr_valid(1'b0), .ack_wr_qpn('0), .ack_wr(no_ack),
+      .ack_wr_valid, .ack_wr_qpn, .ack_wr,
       .ack_lk_valid(1'b0), .ack_lk_ready(nc[8]), .ack_lk_qpn('0), .ack_ctx_valid(nc[9]),
       .ack_ctx(unused_a0),
       .rcv_wr_valid(1'b0), .rcv_wr_qpn('0), .rcv_wr(no_recv),
@@ -129,6 +156,11 @@ module requester_bench #(
       .rcv_ctx(unused_r0),
       .cps_lk_valid(1'b0), .cps_lk_ready(nc[12]), .cps_lk_qpn('0), .cps_ctx_valid(nc[13]),
       .cps_ctx(unused_s0),
+      .sqa_lk_valid, .sqa_lk_ready, .sqa_lk_qpn, .sqa_ctx_valid, .sqa_ctx,
+      .rq_lk_valid(1'b0), .rq_lk_ready(nc[27]), .rq_lk_qpn('0), .rq_ctx_valid(nc[28]),
+      .rq_ctx(unused_c5),
+      .rl_lk_valid(1'b0), .rl_lk_ready(nc[29]), .rl_lk_qpn('0), .rl_ctx_valid(nc[30]),
+      .rl_ctx(unused_c6),
       .q_lk_valid(1'b0), .q_lk_ready(nc[14]), .q_lk_qpn('0), .q_ctx_valid(nc[15]),
       .q_conn(unused_c4),
       .q_snd(unused_s1), .q_ack(unused_a1), .q_rcv(unused_r1));
@@ -143,7 +175,10 @@ module requester_bench #(
   logic [4:0]  fetch_done_pushed;
   logic [1:0]  turn_done_blocked;
   logic [5:0]  turn_done_popped;
-  logic        msg_room, wqe_valid, wqe_ready;
+  logic        msg_room, wqe_valid, wqe_ready, rwd_valid, rwd_ready, passed_valid, passed_ready;
+  logic [23:0] rwd_qpn, passed_qpn;
+  logic [15:0] rwd_index;
+  logic [767:0] mp_list;
   rnic_pkg::wqe_entry_t bfw, wqe, walk;
   sq_scheduler #(.N_QP(N_QP), .N_WQE(N_WQE), .QP_CAP(QP_CAP)) u_sched (
       .clk_i, .rst_i, .init_done_o(done[1]), .db_valid, .db_ready, .db_qpn, .db_index, .bf_valid,
@@ -160,7 +195,9 @@ module requester_bench #(
       .qry_lk_valid, .qry_lk_ready, .qry_lk_qpn, .qry_valid, .qry_prod, .qry_fetch,
       .smp_valid_o(nc[16]), .smp_qpn_o(), .smp_hit_i(1'b0),
       .cnt_doorbells_o, .cnt_doorbell_refused_o, .cnt_bf_pushes_o, .cnt_bf_fallbacks_o,
-      .trc_valid_o(nc[17]), .trc_o(), .trc_sampled_o(nc[18]));
+      .trc_valid_o(nc[17]), .trc_o(), .trc_sampled_o(nc[18]),
+      .rwq_valid, .rwq_ready, .rwq_qpn, .rwg_valid, .rwg_ready, .rwg_qpn, .rwd_valid, .rwd_ready,
+      .rwd_qpn, .rwd_index);
 
   wqe_fetch_engine #(.DATA_W(DATA_W)) u_fetch (
       .clk_i, .rst_i, .wqe_req_valid, .wqe_req_ready, .wqe_req_qpn, .wqe_req_index,
@@ -208,11 +245,17 @@ module requester_bench #(
       .lerr_status,
       .cnt_msgs_posted_o, .cnt_tx_requests_o, .trc_valid_o(nc[23]), .trc_o(),
       .trc_sampled_o(nc[24]),
-      .trc2_valid_o(nc[25]), .trc2_o(), .trc2_sampled_o(nc[26]));
+      .trc2_valid_o(nc[25]), .trc2_o(), .trc2_sampled_o(nc[26]),
+      .rws_valid, .rws_ready, .rws, .rwd_valid, .rwd_ready, .rwd_qpn, .rwd_index, .arm_valid, .arm,
+      .sqa_lk_valid, .sqa_lk_ready, .sqa_lk_qpn, .sqa_ctx_valid, .sqa_ctx, .msg_push_list(mp_list),
+      .passed_valid, .passed_ready, .passed_qpn,
+      .lop_valid, .lop_ready, .lop, .lop_done_valid, .lop_done_ok,
+      .cnt_tx_resent_o, .cnt_tx_rd_requests_o);
 
   msg_pool #(.N_QP(N_QP), .N_MSG(N_MSG)) u_pool (
       .clk_i, .rst_i, .init_done_o(done[3]), .msg_push_valid(mp_valid), .msg_push_ready(mp_ready),
-      .msg_push_qpn(mp_qpn), .msg_push(mp), .msg_room_o(msg_room),
+      .msg_push_qpn(mp_qpn), .msg_push(mp), .msg_push_list(mp_list), .msg_room_o(msg_room),
+      .passed_valid, .passed_ready, .passed_qpn, .hd_list,
       .hd_lk_valid, .hd_lk_ready, .hd_lk_qpn, .hd_valid, .hd_empty, .hd, .pop_valid, .pop_qpn,
       .nudge_valid, .nudge_ready, .nudge_qpn, .qpi_valid(qpi_valid[2]), .qpi_ready(qpi_ready[2]),
       .qpi);

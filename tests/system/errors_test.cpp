@@ -160,10 +160,9 @@ TEST_CASE("operations that this NIC does not know, and WQEs that make no sense, 
     uint8_t status;
   };
   const Attempt attempts[] = {
-      {"SEND", [](uint8_t* w) { rnic_wqe_set_opcode(w, RNIC_WQE_OPCODE_SEND); },
-       RNIC_CQE_STATUS_LOC_QP_OP_ERR},
-      {"READ", [](uint8_t* w) { rnic_wqe_set_opcode(w, RNIC_WQE_OPCODE_READ); },
-       RNIC_CQE_STATUS_LOC_QP_OP_ERR},
+      {"an ATOMIC whose result has 64 bytes",
+       [](uint8_t* w) { rnic_wqe_set_opcode(w, RNIC_WQE_OPCODE_FETCH_ADD); },
+       RNIC_CQE_STATUS_LOC_LEN_ERR},
       {"an opcode that does not exist", [](uint8_t* w) { rnic_wqe_set_opcode(w, 0x77); },
        RNIC_CQE_STATUS_LOC_QP_OP_ERR},
       {"more than 2^31 bytes", [](uint8_t* w) { rnic_data_seg_set_len(w + 32, 0x80000001u); },
