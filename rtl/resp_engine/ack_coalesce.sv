@@ -24,6 +24,7 @@ module ack_coalesce #(
     input  logic                hold_i,          // take no further request
     output logic                item_valid_o,
     output rnic_pkg::ack_req_t  item_o,
+    output logic                item_waits_o,    // an ACK of its QP waits
     input  logic                refuse_i,        // of the item: too many READs; becomes a NAK
     input  logic                dead_i,          // of the item: a fatal NAK was decided, drop it
     // QPs with READs and ATOMICs to answer
@@ -42,9 +43,7 @@ module ack_coalesce #(
     output logic                peek_valid_o,
     output logic                peek_busy_o,
     output logic [23:0]         peek_psn_o,
-    output logic [23:0]         peek_msn_o,
     output logic [7:0]          peek_syndrome_o,
-    output logic                peek_sampled_o,
     input  logic                peek_take_i,
     // a QP starts anew; taken when clear_ready
     input  logic                clear_valid,
@@ -72,7 +71,8 @@ module ack_coalesce #(
   localparam int unsigned WAIT_W = 65;
   logic [WAIT_W-1:0] up_mem[N_QP];   // copy that the update reads
   logic [WAIT_W-1:0] out_mem[N_QP];  // copy that the sender reads
-  logic [WAIT_W-1:0] peek_mem[N_QP]; // copy that resp_turn reads
+  localparam int unsigned PEEK_W = 32;
+  logic [PEEK_W-1:0] peek_mem[N_QP]; // PSN and syndrome, for resp_turn
   logic [31:0] sent_mem[N_QP];       // when the QP sent its last answer, modulo 2^32 cycles
   logic [N_QP-1:0] waiting_q, in_slow_q, in_fast_q, in_freed_q;
   logic [N_QP-1:0] parked_q;         // waits for freed_valid_i, in no list
@@ -91,6 +91,7 @@ module ack_coalesce #(
   assign up_fire = ackq_valid && ackq_ready;
   assign item_valid_o = up_q;
   assign item_o = a_q;
+  assign item_waits_o = waiting_q[a_idx];
   assign put = up_q && !dead_i && (a_q.kind == rnic_pkg::ACKR_ACK || refuse_i);
   assign merge = put && !refuse_i;
 
@@ -139,7 +140,7 @@ module ack_coalesce #(
     if (wr_en) begin
       up_mem[wr_idx] <= wr;
       out_mem[wr_idx] <= wr;
-      peek_mem[wr_idx] <= wr;
+      peek_mem[wr_idx] <= {wr.psn, wr.syndrome};
     end
     if (rst_i) up_q <= 1'b0;
   end
@@ -239,9 +240,9 @@ module ack_coalesce #(
 
   assign peek_valid_o = waiting_q[peek_idx_i];
   assign peek_busy_o = (up_q && a_idx == peek_idx_i) || (wr_en && wr_idx == peek_idx_i);
-  logic [7:0] unused_count;
-  assign {peek_psn_o, peek_msn_o, peek_syndrome_o, unused_count, peek_sampled_o} =
-      peek_mem[peek_idx_i];
+  logic [PEEK_W-1:0] peek;
+  assign peek = peek_mem[peek_idx_i];
+  assign {peek_psn_o, peek_syndrome_o} = peek;
 
   assign clear_ready = !up_q;
   assign clear_fire = clear_valid && clear_ready;
@@ -296,7 +297,7 @@ module ack_coalesce #(
   end
 
   logic unused;
-  assign unused = ^{ctx, a_q, old_q, behind, out_q, unused_count, unused_level};
+  assign unused = ^{ctx, a_q, old_q, behind, out_q, unused_level};
 
   `RNIC_STREAM_HOLD(rsp_valid, rsp_ready, rsp)
   `RNIC_ASSERT(lists_have_room, (!new_fast || fast_in_ready) && (!new_slow || slow_in_ready) &&

@@ -28,7 +28,7 @@ module resp_dup #(
     input  logic [15:0]        dup_pend_i,
     output logic               rd_en_o,
     output logic [AW+3:0]      rd_addr_o,
-    input  logic [176:0]       rd_entry_i,
+    input  logic [177:0]       rd_entry_i,
     input  logic [24:0]        rd_k_i,
     output logic               again_valid,
     input  logic               again_ready,
@@ -82,14 +82,14 @@ module resp_dup #(
   logic [5:0] head_q;
   logic [4:0] left_q;      // entries not compared
   logic [3:0] at_q;        // the entry whose data are here
-  logic       here_q, e_atomic, hit, exhausted, ready_to_scan, have_q, drop;
+  logic       here_q, e_waits, e_atomic, hit, exhausted, ready_to_scan, have_q, drop;
   logic [3:0] back;
   logic [23:0] e_psn, e_msn, k, k_q;
   logic [63:0] e_va;
   logic [31:0] e_rkey, e_len;
   logic [36:0] off;
   logic        in_range, same_end, idle_hit, nothing;
-  assign {e_atomic, e_psn, e_msn, e_va, e_rkey, e_len} = rd_entry_i;
+  assign {e_waits, e_atomic, e_psn, e_msn, e_va, e_rkey, e_len} = rd_entry_i;
   assign k = h.psn - e_psn;
   assign off = {6'd0, k, 7'd0} << mtu_q;   // packets of 128 << mtu bytes
   assign in_range = k == 24'd0 || (!k[23] && off < {5'd0, e_len});
@@ -163,5 +163,5 @@ module resp_dup #(
   assign again_k = k_q;
 
   logic unused;
-  assign unused = ^{in_req, ctx, e_msn, level, rd_k_i};
+  assign unused = ^{in_req, ctx, e_waits, e_msn, level, rd_k_i};
 endmodule

@@ -143,15 +143,15 @@ module resp_engine #(
 
   // -- ACKs
   rnic_pkg::ack_req_t item;
-  logic refuse, dead, fresh, dup, gate_room, refused_waits;
+  logic refuse, dead, fresh, dup, gate_room, refused_waits, item_waits, work_fresh;
   logic [N_QP-1:0] open;
   logic freed_valid;
   logic [AW-1:0] freed_idx, inj_idx;
   logic inj_valid, inj_ready, ack_clear_ready;
   logic [23:0] inj_psn, inj_msn;
   logic [7:0] inj_syndrome;
-  logic peek_valid, peek_busy, peek_sampled, peek_take;
-  logic [23:0] peek_psn, peek_msn;
+  logic peek_valid, peek_busy, peek_take;
+  logic [23:0] peek_psn;
   logic [7:0] peek_syndrome;
   ack_coalesce #(.N_QP(N_QP)) u_acks (
       .clk_i,
@@ -164,6 +164,7 @@ module resp_engine #(
       .hold_i(!gate_room || refused_waits),
       .item_valid_o(item_valid),
       .item_o(item),
+      .item_waits_o(item_waits),
       .refuse_i(refuse),
       .dead_i(dead),
       .open_i(open),
@@ -179,9 +180,7 @@ module resp_engine #(
       .peek_valid_o(peek_valid),
       .peek_busy_o(peek_busy),
       .peek_psn_o(peek_psn),
-      .peek_msn_o(peek_msn),
       .peek_syndrome_o(peek_syndrome),
-      .peek_sampled_o(peek_sampled),
       .peek_take_i(peek_take),
       .clear_valid(clear_now),
       .clear_ready(ack_clear_ready),
@@ -207,16 +206,18 @@ module resp_engine #(
   logic rel_valid, rel_ready, again_valid, again_ready, work_valid, work_ready, work_drop, work_rdy;
   logic [1:0] rd_en;
   logic [AW+3:0] rd_addr0, rd_addr1;
-  logic [176:0] rd_entry0, rd_entry1;
+  logic [177:0] rd_entry0, rd_entry1;
   logic [24:0] rd_k0, rd_k1;
   logic [63:0] rd_value;
   logic [15:0] dup_pend;
-  logic gate_dead, sub_valid, result;
+  logic gate_current, sub_valid, result, turn_dead;
+  logic [3:0] gate_index;
   resp_store #(.N_QP(N_QP)) u_store (
       .clk_i,
       .rst_i,
       .item_valid_i(item_valid),
       .item_i(item),
+      .item_waits_i(item_waits),
       .refuse_o(refuse),
       .dead_o(dead),
       .fresh_o(fresh),
@@ -237,6 +238,7 @@ module resp_engine #(
       .turn_valid,
       .turn_ready,
       .turn_idx,
+      .turn_dead_o(turn_dead),
       .turn_index,
       .turn_head,
       .turn_done,
@@ -263,6 +265,7 @@ module resp_engine #(
       .work_index_o(work_index),
       .work_head_o(work_head),
       .work_life_o(work_life),
+      .work_fresh_o(work_fresh),
       .rd_en_i(rd_en),
       .rd_addr0_i(rd_addr0),
       .rd_addr1_i(rd_addr1),
@@ -276,8 +279,9 @@ module resp_engine #(
       .dup_saved_o(dup_saved),
       .dup_pend_o(dup_pend),
       .gate_idx_i(gate_idx),
-      .gate_life_o(gate_life),
-      .gate_dead_o(gate_dead),
+      .gate_index_i(gate_index),
+      .gate_life_i(gate_life),
+      .gate_current_o(gate_current),
       .sub_valid_i(sub_valid),
       .sub_idx_i(turn_idx),
       .left_valid_i(rleft_valid),
@@ -309,8 +313,9 @@ module resp_engine #(
       .ctx_valid(lk_ctx[2]),
       .ctx(re_ctx),
       .gate_idx_o(gate_idx),
-      .gate_life_i(gate_life),
-      .gate_dead_i(gate_dead),
+      .gate_index_o(gate_index),
+      .gate_life_o(gate_life),
+      .gate_current_i(gate_current),
       .rel_valid(go_valid),
       .rel_ready(go_ready),
       .rel_idx(go_idx),
@@ -402,6 +407,7 @@ module resp_engine #(
       .work_index_i(work_index),
       .work_head_i(work_head),
       .work_life_i(work_life),
+      .work_fresh_i(work_fresh),
       .rd_en_o(rd_en[0]),
       .rd_addr_o(rd_addr0),
       .rd_entry_i(rd_entry0),
@@ -409,6 +415,7 @@ module resp_engine #(
       .rd_value_i(rd_value),
       .turn_valid,
       .turn_ready,
+      .turn_dead_i(turn_dead),
       .turn_index,
       .turn_head,
       .turn_done,
@@ -425,9 +432,7 @@ module resp_engine #(
       .peek_valid_i(peek_valid),
       .peek_busy_i(peek_busy),
       .peek_psn_i(peek_psn),
-      .peek_msn_i(peek_msn),
       .peek_syndrome_i(peek_syndrome),
-      .peek_sampled_i(peek_sampled),
       .peek_take_o(peek_take),
       .mrq_valid,
       .mrq_ready,

@@ -3,7 +3,7 @@
 // on the bus (ticket), so that they read what was written. Says whether too many were outstanding.
 // READs are released to be answered; ATOMICs go to atomic_unit first.
 //
-// Throughput: one request per 3 cycles. Latency: 3 cycles from in_valid to release when nothing
+// Throughput: one READ per 3 cycles, one ATOMIC per 4. Latency: 3 cycles from in_valid to release when nothing
 // waits. Dropped: requests of a QP that was reset, failed or destroyed meanwhile.
 `include "rnic_assert.svh"
 module resp_gate #(
@@ -28,8 +28,9 @@ module resp_gate #(
     input  rnic_pkg::qp_conn_t ctx,
     // state of the QP in resp_store
     output logic [AW-1:0]      gate_idx_o,
-    input  logic [3:0]         gate_life_i,
-    input  logic               gate_dead_i,
+    output logic [3:0]         gate_index_o,
+    output logic [3:0]         gate_life_o,
+    input  logic               gate_current_i,
     // READ: release the entry
     output logic               rel_valid,
     input  logic               rel_ready,
@@ -94,7 +95,8 @@ module resp_gate #(
   );
   assign room_o = 32'(level) < DEPTH - 1;
 
-  typedef enum logic [1:0] {LOOK, WAIT, ACT} state_e;
+  // LOOK asks for the context, WAIT gets it, ACT waits for the writes, SEND hands an ATOMIC on.
+  typedef enum logic [1:0] {LOOK, WAIT, ACT, SEND} state_e;
   state_e state_q, state_d;
   logic exists_q;
   logic [4:0] limit_q;
@@ -102,23 +104,29 @@ module resp_gate #(
   logic current, over, due;
   assign ahead = placed_q - h.ticket;
   assign due = !ahead[15];
-  assign current = exists_q && gate_life_i == h.life && !gate_dead_i;
+  assign current = exists_q && gate_current_i;
   assign over = current && h.depth >= limit_q;
 
   assign lk_valid = state_q == LOOK && q_valid;
   assign lk_idx = h.idx;
   assign gate_idx_o = h.idx;
+  assign gate_index_o = h.index;
+  assign gate_life_o = h.life;
   assign over_valid = state_q == ACT && over;
   assign rel_valid = state_q == ACT && current && !over && due && !h.atomic;
-  assign at_valid = state_q == ACT && current && !over && due && h.atomic;
-  assign q_pop = state_q == ACT && (!current || (over_valid && over_ready) ||
-                                    (rel_valid && rel_ready) || (at_valid && at_ready));
+  assign at_valid = state_q == SEND;
+  assign q_pop = (state_q == ACT && (!current || (over_valid && over_ready) ||
+                                     (rel_valid && rel_ready))) || (at_valid && at_ready);
   always_comb begin
     state_d = state_q;
     unique case (state_q)
       LOOK: if (lk_valid && lk_ready) state_d = WAIT;
       WAIT: if (ctx_valid) state_d = ACT;
-      ACT: if (q_pop) state_d = LOOK;
+      ACT: begin
+        if (q_pop) state_d = LOOK;
+        else if (current && !over && due && h.atomic) state_d = SEND;
+      end
+      SEND: if (at_ready) state_d = LOOK;
       default: state_d = LOOK;
     endcase
   end
@@ -155,5 +163,6 @@ module resp_gate #(
   logic unused;
   assign unused = ^{in_req, ctx, ahead};
 
+  `RNIC_STREAM_HOLD(at_valid, at_ready, {at_addr, at_op0, at_op1, at_tag})
   `RNIC_ASSERT(gate_room, !in_valid || q_in_ready)
 endmodule

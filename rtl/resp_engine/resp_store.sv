@@ -20,6 +20,7 @@ module resp_store #(
     // a request in the cycle after it was taken
     input  logic               item_valid_i,
     input  rnic_pkg::ack_req_t item_i,
+    input  logic               item_waits_i,  // an ACK of its QP waits
     output logic               refuse_o,      // the ring is full: too many outstanding
     output logic               dead_o,        // the QP failed: the request is void
     output logic               fresh_o,       // entered the ring
@@ -45,6 +46,7 @@ module resp_store #(
     input  logic [AW-1:0]      turn_idx,
     input  logic [3:0]         turn_index,
     input  logic [5:0]         turn_head,
+    output logic               turn_dead_o,   // a fatal NAK waits
     input  logic               turn_done,     // the entry is answered; else go on at turn_k
     input  logic [23:0]        turn_k,
     // an entry may be answered now
@@ -72,12 +74,13 @@ module resp_store #(
     output logic [3:0]         work_index_o,
     output logic [5:0]         work_head_o,   // for turn_head
     output logic [3:0]         work_life_o,
+    output logic               work_fresh_o,  // it is answered for the first time
     // entries, by resp_turn (0) and resp_dup (1): read in one cycle, there in the next
     input  logic [1:0]         rd_en_i,
     input  logic [AW+3:0]      rd_addr0_i,
     input  logic [AW+3:0]      rd_addr1_i,
-    output logic [176:0]       rd_entry0_o,
-    output logic [176:0]       rd_entry1_o,
+    output logic [177:0]       rd_entry0_o,
+    output logic [177:0]       rd_entry1_o,
     output logic [24:0]        rd_k0_o,       // {a first response is next, packet}
     output logic [24:0]        rd_k1_o,
     output logic [63:0]        rd_value_o,
@@ -88,8 +91,9 @@ module resp_store #(
     output logic [15:0]        dup_pend_o,
     // for resp_gate
     input  logic [AW-1:0]      gate_idx_i,
-    output logic [3:0]         gate_life_o,
-    output logic               gate_dead_o,
+    input  logic [3:0]         gate_index_i,
+    input  logic [3:0]         gate_life_i,
+    output logic               gate_current_o, // that entry is to be answered
     // packets into and out of tx_buffer
     input  logic               sub_valid_i,
     input  logic [AW-1:0]      sub_idx_i,
@@ -165,6 +169,7 @@ module resp_store #(
   assign is_new = op_item && !item_i.dup && !dead_o;
   assign is_dup = op_item && item_i.dup && !dead_o;
   assign dead_o = dead_q[item_idx];
+  assign turn_dead_o = dead_q[turn_idx];
   // The request's own look at its control word, so that it waits for no arbitration.
   assign ci = known_q[item_idx] ? ctl_mem[item_idx] : '0;
   assign index_o = ci.head[3:0];
@@ -262,6 +267,7 @@ module resp_store #(
                       first_w[3], first_w[1]}};
   assign work_index_o = first_i + w.head[3:0];
   assign work_life_o = w.life;
+  assign work_fresh_o = (first_w & 16'({w.fresh, w.fresh} >> w.head[3:0])) != 16'd0;
   // what head was when that entry was entered
   logic [3:0] work_back;
   assign work_back = w.head[3:0] - 4'd1 - work_index_o;
@@ -311,13 +317,9 @@ module resp_store #(
       dead_q <= '0;
     end
   end
-  assign gate_dead_o = dead_q[gate_idx_i];
-  logic [3:0] life_mem[N_QP];   // copy
-  always_ff @(posedge clk_i) begin
-    if (op == OP_CLEAR) life_mem[op_idx] <= n.life;
-    if (op != OP_NONE && !known_q[op_idx]) life_mem[op_idx] <= n.life;
-  end
-  assign gate_life_o = life_mem[gate_idx_i];
+  ctl_t g;
+  assign g = ctl_mem[gate_idx_i];
+  assign gate_current_o = known_q[gate_idx_i] && g.life == gate_life_i && g.pend[gate_index_i];
 
   // -- entries
   ctl_t d;
@@ -325,10 +327,10 @@ module resp_store #(
   assign dup_head_o = d.head;
   assign dup_saved_o = d.saved;
   assign dup_pend_o = d.pend;
-  logic [176:0] entry;
-  assign entry = {item_i.kind == rnic_pkg::ACKR_ATOMIC, item_i.psn, item_i.msn, item_i.va,
+  logic [177:0] entry;
+  assign entry = {item_waits_i, item_i.kind == rnic_pkg::ACKR_ATOMIC, item_i.psn, item_i.msn, item_i.va,
                   item_i.rkey, item_i.len};
-  ram_1w_nr #(.W(177), .DEPTH(N_QP * 16), .N_RD(2)) u_entries (
+  ram_1w_nr #(.W(178), .DEPTH(N_QP * 16), .N_RD(2)) u_entries (
       .clk_i,
       .wr_en_i(fresh_o),
       .wr_addr_i({item_idx, index_o}),
@@ -418,7 +420,7 @@ module resp_store #(
   assign open_o = open_q;
 
   logic unused;
-  assign unused = ^{item_i, c, ci, w, d, k, first_i, unused_level};
+  assign unused = ^{item_i, c, ci, w, g, d, k, first_i, unused_level};
 
   `RNIC_ASSERT(list_room, !list_put || list_ready)
   `RNIC_ASSERT(released_again, !(op == OP_REL && !void_op && (c.rdy & bit_i) != 16'd0 &&

@@ -23,13 +23,15 @@ module resp_turn #(
     input  logic [3:0]             work_index_i,
     input  logic [5:0]             work_head_i,
     input  logic [3:0]             work_life_i,
+    input  logic                   work_fresh_i,
     output logic                   rd_en_o,
     output logic [AW+3:0]          rd_addr_o,
-    input  logic [176:0]           rd_entry_i,
+    input  logic [177:0]           rd_entry_i,
     input  logic [24:0]            rd_k_i,
     input  logic [63:0]            rd_value_i,
     output logic                   turn_valid,
     input  logic                   turn_ready,
+    input  logic                   turn_dead_i,
     output logic [3:0]             turn_index,
     output logic [5:0]             turn_head,
     output logic                   turn_done,
@@ -49,9 +51,7 @@ module resp_turn #(
     input  logic                   peek_valid_i,
     input  logic                   peek_busy_i,
     input  logic [23:0]            peek_psn_i,
-    input  logic [23:0]            peek_msn_i,
     input  logic [7:0]             peek_syndrome_i,
-    input  logic                   peek_sampled_i,
     output logic                   peek_take_o,
     // mr_table
     output logic                   mrq_valid,
@@ -104,7 +104,7 @@ module resp_turn #(
   assign idx_o = idx_q;
 
   // -- entry and progress
-  logic        e_atomic, first_q;
+  logic        e_waits, e_atomic, first_q, fresh_q;
   logic [23:0] e_psn, e_msn, k_q, psn_q;
   logic [63:0] e_va, va_q;
   logic [31:0] e_rkey, e_len, left_q;
@@ -112,7 +112,7 @@ module resp_turn #(
   logic        gone;
   rnic_pkg::qp_conn_t c_q;
   logic [3:0]  budget_q;
-  assign {e_atomic, e_psn, e_msn, e_va, e_rkey, e_len} = rd_entry_i;
+  assign {e_waits, e_atomic, e_psn, e_msn, e_va, e_rkey, e_len} = rd_entry_i;
   assign off = {6'd0, rd_k_i[23:0], 7'd0} << ctx.mtu;
   assign gone = !ctx.exists || ctx.state == rnic_pkg::QPS_RESET || ctx.state == rnic_pkg::QPS_INIT;
 
@@ -127,17 +127,18 @@ module resp_turn #(
   assign mtu = 13'd128 << c_q.mtu;
   assign last = left_q <= {19'd0, mtu};
   assign plen = last ? left_q[12:0] : mtu;
-  // What waits for something earlier than this entry goes first; a NAK is out of date, since the
-  // requester has sent what it asked for.
+  // An ACK that waited when the entry came goes before its first response: for all that was before
+  // it. (What waits now may be for something behind it.) A NAK is out of date, since the requester
+  // has sent what it asked for; but a fatal one of our own stays.
   assign ack_behind = peek_psn_i - e_psn;
-  assign earlier = peek_valid_i && ack_behind[23];
-  assign ack_before = state_q == GO && first_q && earlier && !peek_busy_i;
-  assign want_ack = ack_before && peek_syndrome_i == roce_pkg::SYN_ACK;
-  assign peek_take_o = ack_before && (!want_ack || s2_free);
+  assign earlier = peek_valid_i && ack_behind[23] && !turn_dead_i;
+  assign ack_before = state_q == GO && first_q && (earlier || e_waits) && fresh_q && !peek_busy_i;
+  assign want_ack = ack_before && !(earlier && peek_syndrome_i != roce_pkg::SYN_ACK);
   assign push_ack = want_ack && s2_free;
+  assign peek_take_o = ack_before && earlier && (!want_ack || s2_free);
 
   logic go_now, direct;
-  assign go_now = state_q == GO && !(first_q && (earlier || peek_busy_i));
+  assign go_now = state_q == GO && !(first_q && fresh_q && (earlier || e_waits || peek_busy_i));
   assign direct = e_atomic || e_len == 32'd0;   // needs no memory
   assign mrq_valid = (go_now && !direct) || state_q == ASK2;
   always_comb begin
@@ -193,6 +194,7 @@ module resp_turn #(
       index_q <= work_index_i;
       head_q <= work_head_i;
       life_q <= work_life_i;
+      fresh_q <= work_fresh_i;
     end
     if (state_q == CTX && ctx_valid) begin
       c_q <= ctx;
@@ -221,6 +223,7 @@ module resp_turn #(
       budget_q <= budget_q - 4'd1;
       done_q <= direct || last;
     end
+    if (push_ack || (ack_before && !want_ack)) fresh_q <= 1'b0;   // once
     if (state_q == GO) second_q <= 1'b0;
     if (state_q == ASK2) second_q <= 1'b1;
     if (rst_i) begin
@@ -303,15 +306,15 @@ module resp_turn #(
       txp.qpn <= 24'(idx_q);
       txp.response <= 1'b1;
       txp.notify <= 1'b1;
-      txp.sampled <= !push_ack || peek_sampled_i;
+      txp.sampled <= 1'b1;
       txp.path <= c_q.path;
       txp.pkey <= c_q.pkey;
       txp.dest_qpn <= c_q.dest_qpn;
       txp.opcode <= opcode;
-      txp.psn <= push_ack ? peek_psn_i : psn_q;
+      txp.psn <= push_ack ? e_psn - 24'd1 : psn_q;
       txp.payload_len <= (push_ack || direct) ? 13'd0 : plen;
       txp.syndrome <= roce_pkg::SYN_ACK;
-      txp.msn <= push_ack ? peek_msn_i : e_msn;
+      txp.msn <= push_ack ? e_msn - 24'd1 : e_msn;
       txp.op0 <= rd_value_i;
     end
     sent_ack_o <= txp_valid && txp_ready && txp.opcode == roce_pkg::OP_ACKNOWLEDGE;
