@@ -1009,6 +1009,57 @@ TEST_CASE(
   nic.drain();
 }
 
+TEST_CASE("requester: UC, UD and RC side by side") {
+  Nic<Vrequester_bench> nic(512, Stall::random(0.05));
+  auto r = rng("services");
+  std::vector<uint64_t> qpns, rc;
+  for (uint64_t q = 0; q < 9; ++q) {
+    nic.qp(q, 5, 1 + static_cast<unsigned>(q % 5), static_cast<uint32_t>(0xFFFFF0 + q),
+           static_cast<Service>(q % 3));
+    qpns.push_back(q);
+    if (q % 3 == kRc) rc.push_back(q);
+  }
+  for (int i = 0; i < 10; ++i) {
+    run_random(nic, r, qpns, 10);
+    nic.rewind(rc[r.below(rc.size())]);
+  }
+  nic.drain();
+  CHECK(nic.completed() == 9 * 100);
+  CHECK(nic.fails.size() == 0);
+}
+
+TEST_CASE("requester: in SQD what has begun is finished, again if need be, and nothing begins") {
+  Nic<Vrequester_bench> nic(512);
+  auto r = rng("sqd");
+  std::vector<uint64_t> qpns;
+  for (uint64_t q = 0; q < 6; ++q) {
+    nic.qp(q, 7, 1 + static_cast<unsigned>(q % 3), 0);
+    qpns.push_back(q);
+  }
+  for (int round = 0; round < 15; ++round) {
+    run_random(nic, r, qpns, 10, true, 0.02);
+    const uint64_t qpn = r.below(6);
+    Queue& q = nic.qps[qpn];
+    nic.bench.wait("doorbells",
+                   [&] { return nic.doorbells.pending() == 0 && nic.pushes.pending() == 0; });
+    nic.set_state(qpn, kSqd);
+    nic.give_order(kOrderKick, qpn);
+    nic.bench.tick(20);  // a turn that had begun
+    nic.bench.wait(
+        "the message in progress", [&] { return q.k == 0 && !q.rewinding; }, 5000);
+    nic.bench.tick(100);
+    const uint32_t peer = q.peer;
+    nic.rewind(qpn);
+    nic.bench.tick(1500);
+    CHECK(q.peer == peer);
+    CHECK(q.una == peer);  // drained
+    nic.set_state(qpn, kRts);
+    nic.give_order(kOrderKick, qpn);
+  }
+  nic.drain();
+  CHECK(nic.completed() == 15 * 60);
+}
+
 TEST_CASE("requester: long random runs of everything", "[.soak]") {
   auto r = rng("soak");
   for (int round = 0; round < 6; ++round) {
@@ -1024,7 +1075,7 @@ TEST_CASE("requester: long random runs of everything", "[.soak]") {
       nic.read_high = nic.read_low + static_cast<unsigned>(r.between(0, 300));
       nic.ack_high = nic.ack_low + static_cast<unsigned>(r.between(0, 500));
       nic.max_tlp = 128u << r.below(6);
-      run_random(nic, r, qpns, 300);
+      run_random(nic, r, qpns, 300, true, round * 0.02);
       nic.drain(2000000);
       CHECK(nic.completed() == 64 * 300);
     }
@@ -1033,7 +1084,7 @@ TEST_CASE("requester: long random runs of everything", "[.soak]") {
       for (uint64_t q = 0; q < 5; ++q) nic.qp(q, 5, 1 + q % 5, 0);
       nic.read_high = 200;
       for (int life = 0; life < 200; ++life) {
-        run_random(nic, r, {0, 1, 2, 3, 4}, r.between(1, 20));
+        run_random(nic, r, {0, 1, 2, 3, 4}, r.between(1, 20), true, round * 0.01);
         nic.bench.tick(r.between(0, 100));
         recreate(nic, r, r.below(5));
       }
