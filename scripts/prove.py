@@ -82,15 +82,20 @@ def main():
         variants += (f"read_verilog -sv -formal -DFORMAL -D{define} "
                      f"{' '.join(rtl_check.include_args())} {sources.modules[module]}; "
                      f"rename {module} {new}; ")
+    # async2sync: newer versions keep clocked assertions in cells of their own until then.
     script = (
         f"{variants}read_verilog -sv -formal -DFORMAL {defines} {' '.join(rtl_check.include_args())} "
         f"{' '.join(files)}; hierarchy -check -top {options.top}{chparam}; proc; flatten; "
+        f"async2sync; "
         f"opt -full; wreduce; peepopt; opt -full; memory -nomap -nordff; opt -fast; fminit -seq rst_i 1'b1,1'bz; dffunmap; opt_clean; "
         f"check; write_smt2 -wires {smt2}"
     )
     good = True
     with open(work / f"{name}.log", "w") as log:
-        ok = run(f"{name} model", ["yosys", "-q", "-p", script], log)
+        # From a file: some versions take a comma in -p for the end of a command.
+        commands = work / f"{name}.ys"
+        commands.write_text(script.replace("; ", "\n") + "\n")
+        ok = run(f"{name} model", ["yosys", "-q", "-s", str(commands)], log)
         if not ok:
             return 1
         # Without --unroll z3 does not end on some small models.

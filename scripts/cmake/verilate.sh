@@ -4,7 +4,8 @@
 # Verilates one model and compiles it into a static library; called by rnic_verilate.cmake.
 #   verilate.sh --dir D --lib D/libx.a --rtl RTL --verilator V --jobs N --cxx C --ccache=X --opt=FLAGS -- verilator args
 # Packages (rtl/pkg/*.sv, rtl/gen/*_pkg.sv) come first, every rtl/ folder is a library folder. C++
-# that did not change keeps its time stamp, so that only the rest is compiled.
+# that did not change keeps its time stamp, so that only the rest is compiled. tests.vlt is for the
+# tests' own wrappers.
 set -euo pipefail
 
 ccache="" opt="-O2"
@@ -52,7 +53,7 @@ new=$dir/new
 cpp=$dir/cpp
 rm -rf "$new"
 mkdir -p "$new" "$cpp"
-"$verilator" --Mdir "$new" --MMD "${0%/*}/verilator.vlt" "-I$rtl/common" +libext+.sv "${search[@]}" \
+"$verilator" --Mdir "$new" --MMD "${0%/*}/verilator.vlt" "${0%/*}/tests.vlt" "-I$rtl/common" +libext+.sv "${search[@]}" \
   "${packages[@]}" "$@" "${sources[@]}" > "$dir/verilator.log" 2>&1 || {
   cat "$dir/verilator.log" >&2
   exit 1
