@@ -169,6 +169,51 @@ TEST_CASE(
   CHECK(timeouts > 20);
 }
 
+TEST_CASE("every fault on every kind of packet is recovered from") {
+  using wire::FaultAction;
+  using wire::PacketClass;
+  const PacketClass classes[] = {
+      PacketClass::kSend,   PacketClass::kWrite,        PacketClass::kReadRequest,
+      PacketClass::kAtomic, PacketClass::kAck,          PacketClass::kNak,
+      PacketClass::kRnrNak, PacketClass::kReadResponse, PacketClass::kAtomicResponse};
+  const wire::FaultRule actions[] = {
+      {.action = FaultAction::kDrop},
+      {.action = FaultAction::kDuplicate, .copies = 3},
+      {.action = FaultAction::kReorder},
+      {.action = FaultAction::kDelay, .delay_ps = 5'000'000},
+      {.action = FaultAction::kDelay, .delay_ps = 200'000'000},  // beyond the ACK timer
+      {.action = FaultAction::kCorrupt},
+      {.action = FaultAction::kCorrupt, .bits = 3, .bad_fcs = false},
+      {.action = FaultAction::kTruncate, .bad_fcs = false}};
+  for (const PacketClass c : classes) {
+    for (wire::FaultRule rule : actions) {
+      INFO("packet class " << static_cast<int>(c) << ", " << to_string(rule.action));
+      // NAKs are rare: another rule makes them.
+      const bool nak = c == PacketClass::kNak;
+      rule.packet = c;
+      rule.count = 40;
+      rule.probability = nak || c == PacketClass::kRnrNak
+                             ? 0.5
+                             : 0.2;  // a fixed beat would hit the same one again and again
+      std::vector<wire::FaultRule> rules = {rule};
+      if (nak) {
+        rules.push_back(
+            {.action = FaultAction::kDrop, .packet = PacketClass::kRequest, .probability = 0.05});
+      }
+      Pair pair({.rules = rules, .seed = root_seed()});
+      pair.connect(quick(512));
+      const Program p = make_program({.seed = root_seed(), .requests = 80, .pmtu = 512});
+      std::vector<std::unique_ptr<Runner>> runners;
+      runners.push_back(std::make_unique<Runner>(
+          p, pair.a, 0, pair.b, 0, RunnerConfig{.receives_ahead = 2, .late_receives = 0.97}));
+      runners.back()->prepare();
+      run_all(pair, runners);
+      CHECK(pair.faults.direction(0).counts()[0].done + pair.faults.direction(1).counts()[0].done >
+            0);
+    }
+  }
+}
+
 TEST_CASE("UC and UD programs run between golden endpoints") {
   for (const roce::Transport t : {roce::Transport::kUc, roce::Transport::kUd}) {
     for (const uint32_t pmtu : {256u, 4096u}) {

@@ -173,6 +173,52 @@ TEST_CASE("programs of all verbs through bad weather, RTL against RTL", "[.rc]")
   }
 }
 
+TEST_CASE("every fault on every kind of packet, RTL against golden", "[.rc]") {
+  using wire::FaultAction;
+  using wire::PacketClass;
+  const std::pair<PacketClass, const char*> classes[] = {
+      {PacketClass::kSend, "send"},
+      {PacketClass::kWrite, "write"},
+      {PacketClass::kReadRequest, "read"},
+      {PacketClass::kAtomic, "atomic"},
+      {PacketClass::kAck, "ack"},
+      {PacketClass::kNak, "nak"},
+      {PacketClass::kRnrNak, "rnr nak"},
+      {PacketClass::kReadResponse, "read response"},
+      {PacketClass::kAtomicResponse, "atomic response"}};
+  const wire::FaultRule actions[] = {
+      {.action = FaultAction::kDrop},
+      {.action = FaultAction::kDuplicate, .copies = 3},
+      {.action = FaultAction::kReorder},
+      {.action = FaultAction::kDelay, .delay_ps = 100'000'000},  // beyond the ACK timer
+      {.action = FaultAction::kCorrupt, .bits = 3, .bad_fcs = false},
+      {.action = FaultAction::kTruncate, .bad_fcs = false}};
+  for (const auto& [c, name] : classes) {
+    for (wire::FaultRule rule : actions) {
+      INFO(name << ", " << to_string(rule.action));
+      const bool nak = c == PacketClass::kNak;
+      rule.packet = c;
+      rule.count = 10;
+      rule.probability = nak || c == PacketClass::kRnrNak
+                             ? 0.5
+                             : 0.2;  // a fixed beat would hit the same one again and again
+      std::vector<wire::FaultRule> rules = {rule};
+      if (nak) {  // another rule makes them
+        rules.push_back(
+            {.action = FaultAction::kDrop, .packet = PacketClass::kRequest, .probability = 0.05});
+      }
+      GoldenBed bed({.rules = rules, .seed = context_seed(), .check_wire = false});
+      bed.connect(quick(512));
+      ProgramConfig config = all_verbs(context_seed(), 512);
+      config.max_bytes = 4000;
+      const Program p = make_program(config);
+      CHECK(bed.run({&p}, {.receives_ahead = 2, .late_receives = 0.7}, 20'000'000'000));
+      CHECK(bed.faults->direction(0).counts()[0].done + bed.faults->direction(1).counts()[0].done >
+            0);
+    }
+  }
+}
+
 TEST_CASE("programs that end with an error, the RTL as requester and as responder", "[.rc]") {
   for (uint32_t e = 1; e < golden::kEndings; ++e) {
     for (const bool rtl_asks : {true, false}) {
