@@ -97,6 +97,49 @@ TEST_CASE("programs of all verbs between the RTL and the golden endpoint, clean 
   }
 }
 
+TEST_CASE("programs of all verbs, one side asks and the other answers", "[.rc]") {
+  for (const bool rtl_asks : {true, false}) {
+    for (const uint32_t mtu : {256u, 1024u, 4096u}) {
+      INFO("requester is the " << (rtl_asks ? "RTL" : "golden endpoint") << ", path MTU " << mtu);
+      GoldenBed bed;
+      bed.connect(quick(mtu));
+      ProgramConfig c = all_verbs(context_seed() * 10 + mtu, mtu);
+      c.both_ways = false;
+      const Program p = make_program(c);
+      golden::Endpoint& first = rtl_asks ? static_cast<golden::Endpoint&>(*bed.rtl) : bed.gold;
+      golden::Endpoint& second = rtl_asks ? static_cast<golden::Endpoint&>(bed.gold) : *bed.rtl;
+      ProgramRun run(bed.world, first, second);
+      run.add(p, 0);
+      REQUIRE(run.run(10'000'000'000));
+      for (const std::string& m : bed.tap.messages()) FAIL_CHECK(m);
+    }
+  }
+}
+
+TEST_CASE("each verb alone, the RTL as requester and as responder", "[.rc]") {
+  for (size_t v = 0; v < 10; ++v) {
+    for (const bool rtl_asks : {true, false}) {
+      const auto verb = static_cast<golden::Verb>(v);
+      INFO(to_string(verb) << ", requester is the " << (rtl_asks ? "RTL" : "golden endpoint"));
+      GoldenBed bed;
+      bed.connect(quick(1024));
+      ProgramConfig c = all_verbs(context_seed() * 10 + v, 1024);
+      c.both_ways = false;
+      c.requests = 30;
+      c.spares = verb == golden::Verb::kSendInv || verb == golden::Verb::kLocalInv ? 20 : 0;
+      c.weights = {};
+      c.weights[v] = 1;
+      const Program p = make_program(c);
+      golden::Endpoint& first = rtl_asks ? static_cast<golden::Endpoint&>(*bed.rtl) : bed.gold;
+      golden::Endpoint& second = rtl_asks ? static_cast<golden::Endpoint&>(bed.gold) : *bed.rtl;
+      ProgramRun run(bed.world, first, second);
+      run.add(p, 0);
+      CHECK(run.run(5'000'000'000));
+      for (const std::string& m : bed.tap.messages()) FAIL_CHECK(m);
+    }
+  }
+}
+
 TEST_CASE("receives that come late are waited for, RTL against golden", "[.rc]") {
   GoldenBed bed;
   bed.connect(quick(1024));
