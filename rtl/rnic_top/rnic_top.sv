@@ -425,6 +425,7 @@ module rnic_top #(
   logic rxc_ovf;
   logic cnt_rx_cdc_drops__cdc_rx;
   logic cfg_mac_cfg_promisc_raw;
+  logic cfg_mac_cfg_mig_req;
   logic [47:0] cfg_port_mac_addr;
   logic bt_valid;
   logic [DATA_W-1:0] bt_data;
@@ -1447,7 +1448,8 @@ module rnic_top #(
       .cnt_tx_no_path_o(cnt_tx_no_path__tx_packetizer),
       .trc_valid_o(trc_valid_o[8]),
       .trc_o(trc_o[512+:64]),
-      .trc_sampled_o(trc_sampled_o[8])
+      .trc_sampled_o(trc_sampled_o[8]),
+      .cfg_mig_req_i(cfg_mac_cfg_mig_req)
   );
   tx_merge #(
       .DATA_W(DATA_W)
@@ -2704,6 +2706,7 @@ module rnic_top #(
       .rx_buf_drop_reserve_o(cfg_rx_buf_drop_reserve),
       .timer_cfg_tick_shift_o(cfg_timer_cfg_tick_shift),
       .mac_cfg_promisc_raw_o(cfg_mac_cfg_promisc_raw),
+      .mac_cfg_mig_req_o(cfg_mac_cfg_mig_req),
       .mac_cfg_ack_req_every_o(cfg_mac_cfg_ack_req_every),
       .port_mac_addr_o(cfg_port_mac_addr),
       .trace_ctrl_enable_o(cfg_trace_ctrl_enable),

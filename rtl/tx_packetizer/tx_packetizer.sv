@@ -19,6 +19,7 @@ module tx_packetizer #(
   input  logic               clk_i,
   input  logic               rst_i,
   input  logic [15:0]        ip_id_i,
+  input  logic               cfg_mig_req_i,  // MigReq of all packets but CNPs
   // responses without payload
   input  logic               rsp_valid,
   output logic               rsp_ready,
@@ -116,8 +117,7 @@ module tx_packetizer #(
   always_comb begin
     bth_ext = '0;
     if (s0_fire && head) begin
-      // MigReq as NICs send it
-      bth_ext[0*32+:32] = swap({p.opcode, p.se, !is_cnp, pad, 4'd0, p.pkey});
+      bth_ext[0*32+:32] = swap({p.opcode, p.se, cfg_mig_req_i && !is_cnp, pad, 4'd0, p.pkey});
       bth_ext[1*32+:32] = swap({1'b0, p.becn, 6'd0, p.dest_qpn});
       bth_ext[2*32+:32] = swap({p.ack_req, 7'd0, p.psn});
       if (ext[0] || ext[4]) begin
@@ -157,7 +157,7 @@ module tx_packetizer #(
   logic [15:0]       s1_udp_len_q, s1_ip_len_q;
   logic [17:0]       s1_csum_q;
   logic [5:0]        s1_ext_len_q;
-  logic              s1_cnp_q, s1_sampled_q;
+  logic              s1_cnp_q, s1_sampled_q, s1_response_q;
   logic [23:0]       s1_qpn_q, s1_psn_q;
   logic [319:0]      s1_bth_ext_q;
   logic              path_have_q;
@@ -182,6 +182,7 @@ module tx_packetizer #(
         s1_ext_len_q <= ext_len;
         s1_cnp_q     <= is_cnp;
         s1_sampled_q <= p.sampled;
+        s1_response_q <= p.response;
         s1_qpn_q     <= p.qpn;
         s1_psn_q     <= p.psn;
         s1_id_q      <= ip_id;
@@ -438,6 +439,7 @@ module tx_packetizer #(
     eth.qpn     = s1_qpn_q;
     eth.psn     = s1_psn_q;
     eth.sampled = s1_sampled_q;
+    eth.response = s1_response_q;
   end
 
   assign meta      = meta_mem[rp_q];
@@ -507,7 +509,7 @@ module tx_packetizer #(
   assign trc_sampled_o = out_eth.sampled;
 
   logic unused;
-  assign unused = ^{p.response, p.notify, p.resend, p.wqe_index, unused_zeros, unused_level};
+  assign unused = ^{p.notify, p.resend, p.wqe_index, unused_zeros, unused_level};
 
   // ---------------------------------------------------------------------------------------- checks
   `RNIC_STREAM_HOLD_N(path_lk, path_lk_valid, path_lk_ready, path_lk_index)

@@ -58,7 +58,7 @@ module tx_chain #(
   logic               path_lk_valid, path_lk_ready, path_valid;
   logic [15:0]        path_lk_index;
   rnic_pkg::path_t    path;
-  logic               underrun;
+  logic               underrun, underrun_request;
   logic [23:0]        underrun_qpn, underrun_psn;
 
   tx_buffer #(.DATA_W(DATA_W), .N_TXSLOT(16), .N_QP(16)) u_buffer (
@@ -81,7 +81,7 @@ module tx_chain #(
     .cp_lk_valid(1'b0), .cp_lk_ready(), .cp_lk_index('0), .cp_valid(), .cp());
 
   tx_packetizer #(.DATA_W(DATA_W), .CNP_DSCP(64)) u_packetizer (
-    .clk_i, .rst_i, .ip_id_i, .rsp_valid, .rsp_ready, .rsp, .req_valid, .req_ready, .req_data,
+    .clk_i, .rst_i, .ip_id_i, .cfg_mig_req_i(1'b1), .rsp_valid, .rsp_ready, .rsp, .req_valid, .req_ready, .req_data,
         .req_cnt, .req_last,
     .req_abort, .req_pkt, .path_lk_valid, .path_lk_ready, .path_lk_index, .path_valid, .path,
     .out_valid(pk_valid), .out_ready(pk_ready), .out_data(pk_data), .out_cnt(pk_cnt),
@@ -109,7 +109,7 @@ module tx_chain #(
     .mac_clk_i, .mac_rst_i, .out_valid(cx_valid), .out_ready(cx_ready), .out_data(cx_data),
         .out_cnt(cx_cnt),
     .out_last(cx_last), .out_abort(cx_abort), .out_eth(cx_eth), .out_level_o(cx_level),
-        .underrun_i(underrun),
+        .underrun_i(underrun), .underrun_request_i(underrun_request),
     .underrun_qpn_i(underrun_qpn), .underrun_psn_i(underrun_psn));
 
   mac_tx_gen #(.DATA_W(DATA_W), .GEN_FCS(GEN_FCS)) u_mac (
@@ -118,6 +118,6 @@ module tx_chain #(
     .in_last(cx_last), .in_abort(cx_abort), .in_eth(cx_eth), .in_level_i(cx_level), .mac_tx_valid,
         .mac_tx_ready,
     .mac_tx_data, .mac_tx_cnt, .mac_tx_last, .mac_tx_err, .underrun_o(underrun),
-        .underrun_qpn_o(underrun_qpn),
+        .underrun_request_o(underrun_request), .underrun_qpn_o(underrun_qpn),
     .underrun_psn_o(underrun_psn));
 endmodule

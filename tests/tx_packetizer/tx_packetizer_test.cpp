@@ -66,6 +66,7 @@ class PacketizerBench : public Bench<Top> {
           return OutBeat{read_pin(top.out_data), top.out_cnt, top.out_last != 0, top.out_abort != 0,
                          read_pin(top.out_eth)};
         }) {
+    this->top().cfg_mig_req_i = 1;
     auto junk = rng("junk");
     req_.set_junk([junk]() mutable {
       return InBeat{Bits::random(junk, kBytes * 8), static_cast<unsigned>(junk.below(kBytes + 1)),
@@ -289,6 +290,8 @@ template <class Top>
 void check_random(size_t count, Stall in, Stall out, Stall lookup, unsigned path_latency) {
   PacketizerBench<Top> bench;
   bench->ip_id_i = 0xFFF0;
+  const bool mig_req = rng("mig_req").chance(0.5);
+  bench->cfg_mig_req_i = mig_req;
   bench.req_.set_stall(in);
   bench.rsp_.set_stall(in);
   bench.out_.set_stall(out);
@@ -302,6 +305,7 @@ void check_random(size_t count, Stall in, Stall out, Stall lookup, unsigned path
   for (size_t i = 0; i < count; ++i) {
     TxPacket p = random_packet_for<Top>(random, 3 * PacketizerBench<Top>::kBytes);
     p.spec.psn = static_cast<uint32_t>(i);
+    p.spec.mig_req = mig_req;
     bench.add_path(p);
     if (p.payload.empty() && random.chance(0.5)) {
       bench.send_response(p);

@@ -68,6 +68,7 @@ struct TxPacket {
   uint16_t wqe_index = 0;
   uint16_t path = 0;
   bool sampled = false;
+  bool response = false;
   bool abort = false;
 
   bool ipv6() const { return !(roce::is_ipv4(spec.ip_src) && roce::is_ipv4(spec.ip_dst)); }
@@ -78,6 +79,7 @@ struct TxPacket {
     return kTxPkt.pack({{"qpn", qpn},
                         {"wqe_index", wqe_index},
                         {"sampled", sampled},
+                        {"response", response},
                         {"path", path},
                         {"opcode", spec.opcode},
                         {"se", spec.solicited},
@@ -126,14 +128,15 @@ struct TxPacket {
                         {"smac", mac_number(spec.eth_src)},
                         {"qpn", qpn},
                         {"psn", spec.psn},
-                        {"sampled", sampled}});
+                        {"sampled", sampled},
+                        {"response", response}});
   }
 
   // The whole frame without FCS, and from the IP header on.
   std::vector<uint8_t> frame(uint16_t ip_id, const roce::BuildOptions& options = {}) const {
     roce::FrameSpec s = spec;
     s.ip_id = ip_id;
-    s.mig_req = spec.opcode != roce::kCnp;
+    s.mig_req = spec.mig_req && spec.opcode != roce::kCnp;
     s.src_qp = qpn;
     std::vector<uint8_t> out(roce::frame_size(s, payload.size(), options));
     out.resize(roce::build_frame(s, payload, out, options));
@@ -188,6 +191,7 @@ inline TxPacket random_packet(Rng& random, uint8_t opcode, size_t max_payload) {
   p.qpn = static_cast<uint32_t>(random.bits(24));
   p.wqe_index = static_cast<uint16_t>(random.bits(16));
   p.sampled = random.chance(0.5);
+  p.response = random.chance(0.5);
   const bool header_only = opcode == roce::kCnp || opcode == roce::kRcReadRequest ||
                            (opcode >= roce::kRcAcknowledge && opcode <= roce::kRcFetchAdd);
   if (!header_only) p.payload = random.bytes(random.below(max_payload + 1));
