@@ -105,6 +105,7 @@ int main(int argc, char** argv) {
   Context::get().set_options(options);
 
   Catch::Session session;
+  session.configData().rngSeed = static_cast<uint32_t>(options.seed);  // version 3 names its own
   const int bad = session.applyCommandLine(static_cast<int>(rest.size()), rest.data());
   if (bad != 0) return bad;
   std::cout << "seed " << options.seed << std::endl;
