@@ -93,5 +93,5 @@ module cpl_judge (
   end
 
   logic unused;
-  assign unused = ^{m_i, c_i, path_i};
+  assign unused = ^{m_i, c_i, path_i, past_una};
 endmodule
