@@ -300,7 +300,7 @@ std::unique_ptr<QueuePair> Device::create_qp(QpRequest r) {
   while (uint64_t{slice} * cap_.n_qp > RNIC_BAR1_SIZE) slice /= 2;
   qp->set_slice_bytes(slice);
   Command c(RNIC_CMD_OPCODE_CREATE_QP, r.qpn);
-  rnic_cmd_qp_set_type(c.bytes, RNIC_QP_TYPE_RC);
+  rnic_cmd_qp_set_type(c.bytes, r.service);
   rnic_cmd_qp_set_sq_sig_all(c.bytes, r.sq_sig_all);
   rnic_cmd_qp_set_pd(c.bytes, r.pd);
   rnic_cmd_qp_set_send_cqn(c.bytes, r.send_cqn);
@@ -314,11 +314,14 @@ std::unique_ptr<QueuePair> Device::create_qp(QpRequest r) {
 }
 
 void Device::connect(QueuePair& qp, const ConnectRequest& r) {
+  const bool rc = r.service == RNIC_QP_TYPE_RC, ud = r.service == RNIC_QP_TYPE_UD;
   Command init(RNIC_CMD_OPCODE_MODIFY_QP, qp.number());
   rnic_cmd_qp_set_state(init.bytes, RNIC_QP_STATE_INIT);
   rnic_cmd_qp_set_mask_pkey(init.bytes, 1);
-  rnic_cmd_qp_set_mask_access(init.bytes, 1);
   rnic_cmd_qp_set_pkey(init.bytes, r.pkey);
+  rnic_cmd_qp_set_mask_qkey(init.bytes, ud);
+  rnic_cmd_qp_set_qkey(init.bytes, r.qkey);
+  rnic_cmd_qp_set_mask_access(init.bytes, !ud);
   rnic_cmd_qp_set_remote_write(init.bytes, r.remote_write);
   rnic_cmd_qp_set_remote_read(init.bytes, r.remote_read);
   rnic_cmd_qp_set_remote_atomic(init.bytes, r.remote_atomic);
@@ -326,12 +329,12 @@ void Device::connect(QueuePair& qp, const ConnectRequest& r) {
 
   Command rtr(RNIC_CMD_OPCODE_MODIFY_QP, qp.number());
   rnic_cmd_qp_set_state(rtr.bytes, RNIC_QP_STATE_RTR);
-  rnic_cmd_qp_set_mask_path(rtr.bytes, 1);
-  rnic_cmd_qp_set_mask_mtu(rtr.bytes, 1);
-  rnic_cmd_qp_set_mask_dest(rtr.bytes, 1);
-  rnic_cmd_qp_set_mask_rq_psn(rtr.bytes, 1);
-  rnic_cmd_qp_set_mask_dest_rd(rtr.bytes, 1);
-  rnic_cmd_qp_set_mask_rnr_timer(rtr.bytes, 1);
+  rnic_cmd_qp_set_mask_path(rtr.bytes, !ud);
+  rnic_cmd_qp_set_mask_mtu(rtr.bytes, !ud);
+  rnic_cmd_qp_set_mask_dest(rtr.bytes, !ud);
+  rnic_cmd_qp_set_mask_rq_psn(rtr.bytes, !ud);
+  rnic_cmd_qp_set_mask_dest_rd(rtr.bytes, rc);
+  rnic_cmd_qp_set_mask_rnr_timer(rtr.bytes, rc);
   rnic_cmd_qp_set_path(rtr.bytes, r.path);
   rnic_cmd_qp_set_mtu(rtr.bytes, r.mtu);
   rnic_cmd_qp_set_dest_qpn(rtr.bytes, r.dest_qpn);
@@ -343,10 +346,10 @@ void Device::connect(QueuePair& qp, const ConnectRequest& r) {
   Command rts(RNIC_CMD_OPCODE_MODIFY_QP, qp.number());
   rnic_cmd_qp_set_state(rts.bytes, RNIC_QP_STATE_RTS);
   rnic_cmd_qp_set_mask_sq_psn(rts.bytes, 1);
-  rnic_cmd_qp_set_mask_timeout(rts.bytes, 1);
-  rnic_cmd_qp_set_mask_retry(rts.bytes, 1);
-  rnic_cmd_qp_set_mask_rnr_retry(rts.bytes, 1);
-  rnic_cmd_qp_set_mask_rd_atomic(rts.bytes, 1);
+  rnic_cmd_qp_set_mask_timeout(rts.bytes, rc);
+  rnic_cmd_qp_set_mask_retry(rts.bytes, rc);
+  rnic_cmd_qp_set_mask_rnr_retry(rts.bytes, rc);
+  rnic_cmd_qp_set_mask_rd_atomic(rts.bytes, rc);
   rnic_cmd_qp_set_sq_psn(rts.bytes, r.sq_psn);
   rnic_cmd_qp_set_timeout(rts.bytes, r.timeout);
   rnic_cmd_qp_set_retry_cnt(rts.bytes, r.retry_cnt);

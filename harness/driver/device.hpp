@@ -66,6 +66,7 @@ struct PathRequest {
 
 struct QpRequest {
   uint32_t qpn = 0;
+  uint8_t service = RNIC_QP_TYPE_RC;
   uint16_t pd = 0;
   uint16_t send_cqn = 0, recv_cqn = 0;
   uint32_t log_sq = 6, log_rq = 6;
@@ -73,7 +74,10 @@ struct QpRequest {
   std::unique_ptr<DmaMemory> sq;  // null: from the bus
 };
 
+// What the service of the QP has no use for, is not sent.
 struct ConnectRequest {
+  uint8_t service = RNIC_QP_TYPE_RC;  // of the QP
+  uint32_t qkey = 0;                  // UD
   uint32_t dest_qpn = 0;
   uint16_t path = 0;
   uint8_t mtu = 5;  // path_mtu: 1..5 = 256..4096

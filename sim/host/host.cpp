@@ -137,6 +137,7 @@ Qp& Host::create_qp(QpOptions options) {
   r.qpn = (number + 2) % nic_->capabilities().n_qp;
   r.pd = 1;
   r.send_cqn = r.recv_cqn = static_cast<uint16_t>(number);
+  r.service = options.service;
   r.log_sq = options.log_sq;
   r.log_rq = options.log_rq;
   r.sq_sig_all = options.sq_sig_all;

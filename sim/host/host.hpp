@@ -68,6 +68,7 @@ struct Qp {
 };
 
 struct QpOptions {
+  uint8_t service = RNIC_QP_TYPE_RC;
   uint32_t log_sq = 8, log_rq = 6, log_cq = 10;
   bool sq_sig_all = false;
   std::unique_ptr<driver::DmaMemory> sq;

@@ -85,6 +85,22 @@ uint32_t HostEndpoint::attach(Qp& qp) {
   return static_cast<uint32_t>(queues_.size() - 1);
 }
 
+uint32_t HostEndpoint::attach_ud(Qp& qp, uint32_t qkey, uint32_t path) {
+  const uint32_t n = attach(qp);
+  queues_[n].ud = true;
+  queues_[n].qkey = qkey;
+  queues_[n].path = path;
+  return n;
+}
+
+golden::UdTarget HostEndpoint::ud_target(uint32_t qp) {
+  const Queue& q = queues_.at(qp);
+  const uint8_t id = host_.config().id;
+  golden::UdTarget t{host_.mac(id), host_.ip(id), q.qp->number(), q.qkey};
+  if (!host_.config().ipv6) t.ip[10] = t.ip[11] = 0xFF;
+  return t;
+}
+
 golden::Region HostEndpoint::add_region(uint64_t length, uint32_t access, bool invalidatable) {
   (void)invalidatable;  // every key of this NIC may be taken away
   driver::MrRequest m;
@@ -123,6 +139,10 @@ bool HostEndpoint::post_send(uint32_t qp, const golden::SendRequest& request) {
   w.use_inline = !request.inline_data.empty();
   w.remote_va = request.remote_va;
   w.rkey = request.rkey;
+  if (q.ud) {
+    w.remote_va = request.ud.qkey | uint64_t{request.ud.qpn} << 32;
+    w.rkey = q.path;
+  }
   w.imm = request.imm;
   w.inv_key = request.inv_key;
   w.swap_add = request.swap_add;

@@ -21,8 +21,10 @@ class HostEndpoint final : public golden::Endpoint {
   // `misalign`: bytes behind a page where regions begin.
   explicit HostEndpoint(Host& host, uint64_t misalign = 0) : host_(host), misalign_(misalign) {}
 
-  // A QP whose completions nobody else takes. Returns its number for post and poll.
+  // A QP whose completions nobody else takes. Returns its number for post and poll. A UD QP tells
+  // its Q_Key, and reaches every peer by `path`.
   uint32_t attach(Qp& qp);
+  uint32_t attach_ud(Qp& qp, uint32_t qkey, uint32_t path = 0);
   Qp& qp(uint32_t n) { return *queues_.at(n).qp; }
   // What add_region() made, for memory checkers.
   const std::vector<Region*>& regions() const { return regions_; }
@@ -35,11 +37,14 @@ class HostEndpoint final : public golden::Endpoint {
   bool post_send(uint32_t qp, const golden::SendRequest& request) override;
   bool post_recv(uint32_t qp, const golden::RecvRequest& request) override;
   std::optional<golden::Completion> poll(uint32_t qp) override;
+  golden::UdTarget ud_target(uint32_t qp) override;
   std::string state_of(uint32_t qp) override;
 
  private:
   struct Queue {
     Qp* qp = nullptr;
+    bool ud = false;
+    uint32_t qkey = 0, path = 0;
     std::vector<golden::SendRequest> sends;  // by block index, what is needed of them
     std::vector<uint64_t> receives;          // wr_id by block index
     uint32_t receives_out = 0;

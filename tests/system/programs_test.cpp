@@ -140,6 +140,24 @@ TEST_CASE("each verb alone, the RTL as requester and as responder", "[.rc]") {
   }
 }
 
+TEST_CASE("UC and UD programs between the RTL and the golden endpoint", "[.rc]") {
+  for (const bool ud : {false, true}) {
+    for (const uint32_t mtu : {512u, 4096u}) {
+      if (ud && mtu != 4096) continue;  // UD has the port's MTU
+      INFO((ud ? "UD" : "UC") << ", path MTU " << mtu);
+      GoldenBed bed;
+      VerbsConnect o = quick(mtu);
+      o.service = ud ? RNIC_QP_TYPE_UD : RNIC_QP_TYPE_UC;
+      bed.connect(o);
+      ProgramConfig c = all_verbs(context_seed() * 10 + mtu, mtu);
+      c.transport = ud ? roce::Transport::kUd : roce::Transport::kUc;
+      const Program p = make_program(c);
+      REQUIRE(bed.run({&p}));
+      CHECK(bed.gold.responder(0).stats().dropped == 0);
+    }
+  }
+}
+
 TEST_CASE("receives that come late are waited for, RTL against golden", "[.rc]") {
   GoldenBed bed;
   bed.connect(quick(1024));

@@ -28,7 +28,10 @@ inline std::vector<wire::FaultRule> bad_weather(double p) {
           {.action = FaultAction::kCorrupt, .probability = p / 2, .bits = 2, .bad_fcs = false}};
 }
 
+inline constexpr uint32_t kQkey = 0x11112222;  // of UD QPs
+
 struct VerbsConnect {
+  uint8_t service = RNIC_QP_TYPE_RC;
   uint32_t mtu = 1024;
   uint32_t psn_a = 0xFFFFF0, psn_b = 0x234567;
   uint8_t timeout = 5;        // 131 us
@@ -37,6 +40,8 @@ struct VerbsConnect {
   uint8_t max_rd_atomic = 16, max_dest_rd_atomic = 16;
   driver::ConnectRequest request() const {
     driver::ConnectRequest r;
+    r.service = service;
+    r.qkey = kQkey;
     r.mtu = sim::mtu_code(mtu);
     r.timeout = timeout;
     r.min_rnr_timer = min_rnr_timer;
@@ -152,11 +157,16 @@ class GoldenBed {
   uint32_t connect(const VerbsConnect& o = {},
                    const std::function<void(golden::QpConfig&)>& change = {}) {
     sim::QpOptions q;
+    q.service = o.service;
     q.log_sq = 8;
     q.log_rq = 6;
     sim::Qp& qp = host->create_qp(std::move(q));
     golden::QpConfig g;
     g.qpn = 0x100 + qp.number();
+    g.transport = o.service == RNIC_QP_TYPE_RC   ? roce::Transport::kRc
+                  : o.service == RNIC_QP_TYPE_UC ? roce::Transport::kUc
+                                                 : roce::Transport::kUd;
+    g.qkey = kQkey;
     g.pmtu = o.mtu;
     g.dest_qpn = qp.number();
     g.dest_mac = {2, 0, 0, 0, 0, 1};
@@ -177,7 +187,11 @@ class GoldenBed {
     r.sq_psn = o.psn_a;
     r.rq_psn = o.psn_b;
     host->nic().connect(*qp.qp, r);
-    rtl->attach(qp);
+    if (o.service == RNIC_QP_TYPE_UD) {
+      rtl->attach_ud(qp, kQkey);
+    } else {
+      rtl->attach(qp);
+    }
     return n;
   }
 
