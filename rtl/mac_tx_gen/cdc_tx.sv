@@ -44,9 +44,11 @@ module cdc_tx #(
   input  logic               underrun_i,             // from mac_tx_gen
   input  logic [23:0]        underrun_qpn_i,
   input  logic [23:0]        underrun_psn_i,
-    output logic spoil_valid,
-    input  logic spoil_ready,
-    output logic [23:0] spoil_qpn
+  input  logic               underrun_request_i,
+  // core's clock, to rx_completer: the torn frame was a request of this QP
+  output logic               spoil_valid,
+  input  logic               spoil_ready,
+  output logic [23:0]        spoil_qpn
 );
   localparam int unsigned EW = $bits(in_eth);
   localparam int unsigned W = DATA_W + 10 + EW;
@@ -73,22 +75,35 @@ module cdc_tx #(
   );
   assign out_level_o = 8'(rd_level);
 
-  // Torn frames: rare, but each one counts.
-  logic       unused_room;
+  // Torn frames: rare, but each one counts. The count waits only when nobody takes the reports.
+  logic       unused_room, rep_valid, rep_request, spoil_room;
   logic [3:0] unused_level_wr, unused_level_rd;
-  cdc_fifo #(.W(48), .DEPTH(8), .SYNC_STAGES(SYNC_STAGES), .OUT_REG(0)) u_reports (
+  logic [4:0] unused_spoil_level;
+  cdc_fifo #(.W(49), .DEPTH(8), .SYNC_STAGES(SYNC_STAGES), .OUT_REG(0)) u_reports (
     .wr_clk_i  (mac_clk_i),
     .wr_rst_i  (mac_rst_i),
     .in_valid  (underrun_i),
     .in_ready  (unused_room),
-    .in_data   ({underrun_qpn_i, underrun_psn_i}),
+    .in_data   ({underrun_request_i, underrun_qpn_i, underrun_psn_i}),
     .wr_level_o(unused_level_wr),
     .rd_clk_i  (clk_i),
     .rd_rst_i  (rst_i),
-    .out_valid (cnt_tx_underruns_o),
-    .out_ready (1'b1),
-    .out_data  ({underrun_qpn_o, underrun_psn_o}),
+    .out_valid (rep_valid),
+    .out_ready (spoil_room),
+    .out_data  ({rep_request, underrun_qpn_o, underrun_psn_o}),
     .rd_level_o(unused_level_rd)
+  );
+  assign cnt_tx_underruns_o = rep_valid && spoil_room;
+  stream_fifo #(.W(24), .DEPTH(16), .OUT_REG(0)) u_spoiled (
+    .clk_i,
+    .rst_i,
+    .in_valid (rep_valid && rep_request),
+    .in_ready (spoil_room),
+    .in_data  (underrun_qpn_o),
+    .out_valid(spoil_valid),
+    .out_ready(spoil_ready),
+    .out_data (spoil_qpn),
+    .level_o  (unused_spoil_level)
   );
 
   // -------------------------------------------------------------------------------------- counting
@@ -118,13 +133,8 @@ module cdc_tx #(
   assign trc_sampled_o = in_eth.sampled;
 
   logic unused;
-  assign unused = ^{unused_wr_level, unused_level_wr, unused_level_rd, unused_room};
+  assign unused = ^{unused_wr_level, unused_level_wr, unused_level_rd, unused_room, unused_spoil_level};
 
+  `RNIC_STREAM_HOLD(spoil_valid, spoil_ready, spoil_qpn)
   `RNIC_ASSERT_CLK(report_room, mac_clk_i, mac_rst_i, !underrun_i || unused_room)
-
-  // Ports of the complete RC transport that this block does not use yet.
-  assign spoil_valid = '0;
-  assign spoil_qpn = '0;
-  logic unused_rc;
-  assign unused_rc = ^{spoil_ready};
 endmodule

@@ -15,14 +15,14 @@ module mac_fcs #(
   input  logic [7:0]        in_cnt,
   input  logic              in_last,
   input  logic              in_err,
-  input  logic [47:0]       in_user,     // stays with the beat
+  input  logic [48:0]       in_user,     // stays with the beat
   output logic              out_valid,
   input  logic              out_ready,
   output logic [DATA_W-1:0] out_data,
   output logic [7:0]        out_cnt,
   output logic              out_last,
   output logic              out_err,
-  output logic [47:0]       out_user
+  output logic [48:0]       out_user
 );
   localparam int unsigned B = DATA_W / 8;
   localparam int unsigned CRC_LAT = 4;
@@ -38,7 +38,7 @@ module mac_fcs #(
   logic [3:0]        unused_level;
 
   logic [DATA_W-1:0]  data_mem[DEPTH];
-  logic [57:0]        meta_mem[DEPTH];   // user, cnt, last, err
+  logic [58:0]        meta_mem[DEPTH];   // user, cnt, last, err
   logic [PW-1:0]      wp_q, rp_q;
   logic [3:0]         used_q, ready_q;
   logic [CRC_LAT-1:0] age_q;

@@ -35,6 +35,7 @@ module mac_tx_gen #(
   output logic               mac_tx_last,
   output logic               mac_tx_err,     // with mac_tx_last: the frame is not good
   output logic               underrun_o,
+  output logic               underrun_request_o,  // a RoCE request, not a response or a raw frame
   output logic [23:0]        underrun_qpn_o,
   output logic [23:0]        underrun_psn_o
 );
@@ -151,8 +152,8 @@ module mac_tx_gen #(
   end
 
   // Whose frame it is, for the report of a torn one.
-  logic [47:0] who_b, who_f, who_q;
-  assign who_b = in_eth.raw ? 48'd0 : {in_eth.qpn, in_eth.psn};
+  logic [48:0] who_b, who_f, who_q;   // request, QPN, PSN
+  assign who_b = in_eth.raw ? 49'd0 : {!in_eth.response, in_eth.qpn, in_eth.psn};
 
   // ------------------------------------------------------------------------------------------- FCS
   logic              f_valid, f_ready, f_last, f_err;
@@ -232,11 +233,12 @@ module mac_tx_gen #(
   assign mac_tx_last  = q_last_q;
   assign mac_tx_err   = q_err_q && q_last_q;
   assign underrun_o     = torn;
+  assign underrun_request_o = who_q[48];
   assign underrun_qpn_o = who_q[47:24];
   assign underrun_psn_o = who_q[23:0];
 
   logic unused;
-  assign unused = ^{in_eth.sampled, in_eth.response};
+  assign unused = in_eth.sampled;
 
   // ---------------------------------------------------------------------------------------- checks
   `RNIC_STREAM_HOLD(mac_tx_valid, mac_tx_ready, {mac_tx_data, mac_tx_cnt, mac_tx_last, mac_tx_err})

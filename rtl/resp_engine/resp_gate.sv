@@ -3,8 +3,8 @@
 // on the bus (ticket), so that they read what was written. Says whether too many were outstanding.
 // READs are released to be answered; ATOMICs go to atomic_unit first.
 //
-// Throughput: one READ per 3 cycles, one ATOMIC per 4. Latency: 3 cycles from in_valid to release when nothing
-// waits. Dropped: requests of a QP that was reset, failed or destroyed meanwhile.
+// Throughput: one READ per 3 cycles, one ATOMIC per 4. Latency: 3 cycles from in_valid to release
+// when nothing waits. Dropped: requests of a QP that was reset, failed or destroyed meanwhile.
 `include "rnic_assert.svh"
 module resp_gate #(
     parameter int unsigned AW = 6,

@@ -328,8 +328,8 @@ module resp_store #(
   assign dup_saved_o = d.saved;
   assign dup_pend_o = d.pend;
   logic [177:0] entry;
-  assign entry = {item_waits_i, item_i.kind == rnic_pkg::ACKR_ATOMIC, item_i.psn, item_i.msn, item_i.va,
-                  item_i.rkey, item_i.len};
+  assign entry = {item_waits_i, item_i.kind == rnic_pkg::ACKR_ATOMIC, item_i.psn, item_i.msn,
+                  item_i.va, item_i.rkey, item_i.len};
   ram_1w_nr #(.W(178), .DEPTH(N_QP * 16), .N_RD(2)) u_entries (
       .clk_i,
       .wr_en_i(fresh_o),

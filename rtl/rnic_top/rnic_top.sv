@@ -408,6 +408,7 @@ module rnic_top #(
   rnic_pkg::tx_eth_t txc_eth;
   logic [7:0] txc_level;
   logic mac_underrun;
+  logic mac_underrun_request;
   logic [23:0] mac_underrun_qpn;
   logic [23:0] mac_underrun_psn;
 
@@ -1508,6 +1509,7 @@ module rnic_top #(
       .out_eth(txc_eth),
       .out_level_o(txc_level),
       .underrun_i(mac_underrun),
+      .underrun_request_i(mac_underrun_request),
       .underrun_qpn_i(mac_underrun_qpn),
       .underrun_psn_i(mac_underrun_psn),
       .spoil_valid,
@@ -1535,6 +1537,7 @@ module rnic_top #(
       .mac_tx_last,
       .mac_tx_err,
       .underrun_o(mac_underrun),
+      .underrun_request_o(mac_underrun_request),
       .underrun_qpn_o(mac_underrun_qpn),
       .underrun_psn_o(mac_underrun_psn)
   );

@@ -16,6 +16,7 @@ struct CdcBench : Bench<Vcdc_tx> {
   Clock& mac;
   StreamSource<Beat> in;
   StreamSink<Beat> out;
+  StreamSink<uint32_t> spoil;
   struct Counted {
     uint64_t frames = 0, raw = 0, bytes = 0;
   } counted;
@@ -31,10 +32,12 @@ struct CdcBench : Bench<Vcdc_tx> {
              top().in_abort = b.bad;
              write_pin(top().in_eth, b.eth);
            }),
-        out(*this, mac, "out", top().out_valid, top().out_ready, [this] {
-          return Beat{read_pin(top().out_data), top().out_cnt, top().out_last != 0,
-                      top().out_abort != 0, read_pin(top().out_eth)};
-        }) {
+        out(*this, mac, "out", top().out_valid, top().out_ready,
+            [this] {
+              return Beat{read_pin(top().out_data), top().out_cnt, top().out_last != 0,
+                          top().out_abort != 0, read_pin(top().out_eth)};
+            }),
+        spoil(*this, "spoil", top().spoil_valid, top().spoil_ready, top().spoil_qpn) {
     on_sample([this] {
       auto& t = top();
       if (t.cnt_tx_frames_o != 0) {
@@ -97,19 +100,24 @@ TEST_CASE("cdc_tx brings every report of a torn frame to the core") {
   CdcBench bench(1600);
   bench.start();
   std::vector<uint64_t> want;
+  std::vector<uint32_t> spoiled;  // of these the requests, to rx_completer
   auto random = rng("reports");
+  bench.spoil.set_stall(Stall::random(0.5));
   bench.on_drive(bench.mac, [&] {
     auto& t = bench.top();
     t.underrun_i = want.size() < 50 && random.chance(0.3);
     if (t.underrun_i != 0) {
       t.underrun_qpn_i = static_cast<IData>(random.bits(24));
       t.underrun_psn_i = static_cast<IData>(random.bits(24));
+      t.underrun_request_i = random.chance(0.5);
+      if (t.underrun_request_i != 0) spoiled.push_back(t.underrun_qpn_i);
       want.push_back(uint64_t{t.underrun_qpn_i} << 24 | t.underrun_psn_i);
     }
   });
-  bench.tick(400);
+  bench.tick(600);
   CHECK(want.size() == 50);
   CHECK(bench.reports == want);
+  CHECK(bench.spoil.items() == spoiled);
 }
 
 TEST_CASE("cdc_tx is empty after a reset of both sides") {

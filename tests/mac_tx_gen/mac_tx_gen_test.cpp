@@ -67,7 +67,8 @@ class MacBench : public Bench<Top> {
         throw ProtocolError("a gap inside a frame");
       }
       if (t.underrun_o != 0)
-        underruns.push_back(uint64_t{t.underrun_qpn_o} << 24 | t.underrun_psn_o);
+        underruns.push_back(uint64_t{t.underrun_request_o} << 48 |
+                            uint64_t{t.underrun_qpn_o} << 24 | t.underrun_psn_o);
     });
     out_.on_item([this](const Beat& b) { frames.take(b, this->cycle()); });
     this->on_drive([this] {
@@ -116,7 +117,7 @@ std::vector<Item> send_mix(MacBench<Top>& bench, size_t count, bool aborts) {
       p.abort = aborts && random.chance(0.2);
       bench.send(p);
       auto frame = p.frame(77);
-      items.push_back({frame, uint64_t{p.qpn} << 24 | p.spec.psn});
+      items.push_back({frame, uint64_t{!p.response} << 48 | uint64_t{p.qpn} << 24 | p.spec.psn});
       if (p.abort) items.back().who |= uint64_t{1} << 63;
     }
   }
