@@ -22,8 +22,11 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RTL = ROOT / "rtl"
 WIDTHS = (128, 256, 512, 1024)
-# Registers in an array that is read in several places at once: meant so.
-HARMLESS = re.compile(r"Warning: Replacing memory \S+ with list of registers")
+# Registers in an array that is read in several places at once: meant so. Newer versions of Verilator
+# report sizes and times.
+HARMLESS = re.compile(
+    r"Warning: Replacing memory \S+ with list of registers|^- (V e r i l a t i o n|Verilator:) "
+)
 WORD = re.compile(r"`?[A-Za-z_][A-Za-z0-9_$]*")
 
 
