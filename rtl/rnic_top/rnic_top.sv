@@ -249,6 +249,7 @@ module rnic_top #(
   logic turn_done_more;
   logic [1:0] turn_done_blocked;
   logic [5:0] turn_done_popped;
+  logic [15:0] turn_done_index;
   logic msg_room;
   logic qry_lk_valid;
   logic qry_lk_ready;
@@ -1096,6 +1097,7 @@ module rnic_top #(
       .turn_done_more,
       .turn_done_blocked,
       .turn_done_popped,
+      .turn_done_index,
       .kick_valid,
       .kick_ready,
       .kick_qpn,
@@ -1210,6 +1212,7 @@ module rnic_top #(
       .turn_done_more,
       .turn_done_blocked,
       .turn_done_popped,
+      .turn_done_index,
       .sq_lk_valid(ctx_sq_lk_valid),
       .sq_lk_ready(ctx_sq_lk_ready),
       .sq_lk_qpn(ctx_sq_lk_qpn),

@@ -27,7 +27,9 @@ module sq_engine #(
     input  logic                    turn_done_ready,
     output logic [23:0]             turn_done_qpn,
     output logic                    turn_done_more,
-    output logic [1:0]              turn_done_blocked,  // 0 no, 1 msg_pool full, 2 until kicked
+    // 0 no, 1 msg_pool full, 2 until kicked, 3 the list is of no use: go on at index
+    output logic [1:0]              turn_done_blocked,
+    output logic [15:0]             turn_done_index,
     output logic [5:0]              turn_done_popped,
 
     // context: connection half, send half
@@ -152,6 +154,7 @@ module sq_engine #(
   localparam logic [1:0] GO = 2'd0;
   localparam logic [1:0] POOL = 2'd1;
   localparam logic [1:0] KICK = 2'd2;
+  localparam logic [1:0] SKIP = 2'd3;
 
   if (BURST_PKTS < 1 || BURST_PKTS > 8 || BURST_BYTES < 1 ||
       BURST_BYTES > 4096) begin : gen_bad_burst
@@ -280,7 +283,7 @@ module sq_engine #(
   logic [6:0]         i_len_q;
 
   // --------------------------------------------------------------------------- a WQE from the list
-  logic         running, sqd_stop, rd_stop, win_stop, must_wait, offered, take, fresh;
+  logic         running, sqd_stop, rd_stop, win_stop, must_wait, offered, take, fresh, pass_by;
   logic         long_inl, e_inl, flush, refuse, e_pool, e_rd, e_local, keyed;
   logic         e_write, e_send, e_read, e_atomic, e_nop, e_lop, e_imm, e_inv;
   logic         rc, uc, ud;
@@ -379,8 +382,12 @@ module sq_engine #(
   assign must_wait = !running || sqd_stop || rd_stop;
   assign ahead = w_q.next_psn - t_una_q;
   assign win_stop = !flush && ahead[23:22] != 2'd0;
+  // The QP failed in a replay: rx_completer flushes what msg_pool has, and its ring slots may be
+  // written again. All of it is passed at once.
+  assign pass_by = running && flush && e_pool &&
+                   (hd.bad || hd.next_index != w_q.pool_index);
   assign offered = s_q == S_NEXT && t_valid_q && hd_valid && !i_wait_q;
-  assign take = offered && !hd_empty && !must_wait && !win_stop;
+  assign take = offered && !hd_empty && !must_wait && !win_stop && !pass_by;
   assign keyed = e_segs != 3'd0 && !e_local;
 
   // The key of the first segment is asked for at once.
@@ -610,6 +617,12 @@ module sq_engine #(
         t_begun_q <= 1'b1;
         t_more_q <= !hd_empty;                // unless the WQE is done
         t_block_q <= (!hd_empty && must_wait) ? KICK : GO;
+        if (!hd_empty && pass_by) begin
+          t_block_q <= SKIP;
+          w_q.in_msg <= 1'b0;
+          w_q.skip <= '0;
+          w_q.at_index <= w_q.pool_index;
+        end
         if (take) t_taken_q <= hd_last;
         else if (hd_empty) t_taken_q <= 1'b1;
       end
@@ -888,15 +901,16 @@ module sq_engine #(
 
   logic [1:0] fail_level;
   logic       td_level, lerr_level;
-  stream_fifo_small #(.W(33), .DEPTH(1), .LATENCY(0)) u_turn_done (
+  stream_fifo_small #(.W(49), .DEPTH(1), .LATENCY(0)) u_turn_done (
       .clk_i,
       .rst_i,
       .in_valid (s_q == S_END),
       .in_ready (td_room),
-      .in_data  ({t_qpn_q, t_more_q, t_block_q, t_popped_q}),
+      .in_data  ({t_qpn_q, t_more_q, t_block_q, t_popped_q, w_q.pool_index}),
       .out_valid(turn_done_valid),
       .out_ready(turn_done_ready),
-      .out_data ({turn_done_qpn, turn_done_more, turn_done_blocked, turn_done_popped}),
+      .out_data ({turn_done_qpn, turn_done_more, turn_done_blocked, turn_done_popped,
+                  turn_done_index}),
       .level_o  (td_level)
   );
   rnic_pkg::qp_fail_t fail_in;

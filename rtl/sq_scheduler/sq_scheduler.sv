@@ -69,6 +69,7 @@ module sq_scheduler #(
     input  logic [23:0]           turn_done_qpn,
     input  logic                  turn_done_more,
     input  logic [1:0]            turn_done_blocked,
+    input  logic [15:0]           turn_done_index,
     input  logic [5:0]            turn_done_popped,
 
     // a QP that was blocked until kicked may go on; msg_pool has room
@@ -146,6 +147,7 @@ module sq_scheduler #(
     logic        released;  // has a turn because msg_pool had room
     logic        closing;   // CLEAR is at work
     logic        halted;    // for a replay
+    logic        own;       // halted because its list is of no use: goes on at fetch
     logic        emptying;  // in the queue of lists to empty
   } state_t;
 
@@ -260,6 +262,7 @@ module sq_scheduler #(
   logic [15:0]   fd_next_q, rwd_index_q;
   logic [4:0]    fd_pushed_q;
   logic [1:0]    td_blocked_q;
+  logic [15:0]   td_index_q;
   logic [5:0]    td_popped_q;
   assign p_s1 = s1_valid_q && s1_event_q == EV_POST;
 
@@ -275,6 +278,7 @@ module sq_scheduler #(
       fd_pushed_q <= fetch_done_pushed;
       td_more_q <= turn_done_more;
       td_blocked_q <= turn_done_blocked;
+      td_index_q <= turn_done_index;
       td_popped_q <= turn_done_popped;
     end
     if (sch_lk_valid && sch_lk_ready) begin
@@ -418,7 +422,7 @@ module sq_scheduler #(
         if (fd_last_q) begin
           nx.occ = st.occ - {1'b0, st.job} + {1'b0, fd_pushed_q};
           credits = credits_q + CW'(st.job) - CW'(fd_pushed_q);
-          nx.fetch = fd_next_q;
+          if (!st.own) nx.fetch = fd_next_q;
           nx.part = fd_next_q == st.fetch && !st.rung;
           nx.job = '0;
           turn_wish = fd_pushed_q != '0 && (st.active || nx.occ != '0);
@@ -439,6 +443,10 @@ module sq_scheduler #(
             nx.waiting = 1'b1;
             nx.in_wait = 1'b1;
             wait_push = !st.in_wait;
+          end else if (td_blocked_q == 2'd3) begin
+            nx.halted = 1'b1;
+            nx.own = 1'b1;
+            nx.fetch = td_index_q;
           end else if (td_blocked_q == 2'd2 && !st.kicked) begin
             nx.blocked = 1'b1;
           end else begin
@@ -479,15 +487,21 @@ module sq_scheduler #(
       end
       EV_HALT: begin
         nx.halted = st.halted || !st.closing;
+        nx.own = 1'b0;
         nx.blocked = 1'b0;
       end
       EV_EMPTIED: begin
         nx.emptying = 1'b0;
         nx.occ = '0;
         credits = credits_q + CW'(st.occ);
+        if (st.own) begin
+          nx.halted = 1'b0;
+          nx.own = 1'b0;
+          nx.part = 1'b0;
+        end
       end
       EV_RESUME:
-      if (st.halted) begin
+      if (st.halted && !st.own) begin
         nx.halted = 1'b0;
         nx.fetch = rwd_index_q;
         nx.part = 1'b0;
@@ -619,7 +633,7 @@ module sq_scheduler #(
   );
   // Deep enough for all, so that CLEAR waits for nobody.
   logic rwg_push;
-  assign rwg_push = s1_real && s1_event_q == EV_EMPTIED && st.halted && !st.closing;
+  assign rwg_push = s1_real && s1_event_q == EV_EMPTIED && st.halted && !st.own && !st.closing;
   stream_fifo #(.W(QW), .DEPTH(NQ)) u_stopped (
       .clk_i,
       .rst_i,

@@ -92,6 +92,7 @@ class World {
     bench.on_sample([this] { sample(); });
     bench.on_drive([this] { drive(); });
     dones.on_item([this](const TurnDone& d) {
+      done_indices.push_back(top.turn_done_index);
       in_turn.erase(d.qpn);
       if (auto_turn && (d.more || pending(d.qpn)) && d.blocked == 0) turn(d.qpn);
       if (auto_turn && d.blocked == 1) turn(d.qpn);
@@ -181,6 +182,7 @@ class World {
   std::map<uint64_t, Bits> conn, send, ack;
   std::map<uint64_t, std::deque<Bits>> lists;
   std::map<uint64_t, bool> in_turn;
+  std::vector<uint64_t> done_indices;
   bool auto_turn = true;
   unsigned pool_room = 1000;  // messages that msg_pool still takes
   unsigned lk_late = 0;       // extra cycles of a context lookup, at random
@@ -1319,6 +1321,42 @@ TEST_CASE("sq_engine flushes in ERR, also a message in its middle, and starts no
     w.turn(1);
     w.dones.wait(n + 1);
     CHECK((w.dones[n] == TurnDone{1, true, 2, 0}));
+  }
+}
+
+TEST_CASE("sq_engine passes all that msg_pool has when the QP fails in a replay") {
+  World w;
+  w.auto_turn = false;
+  for (int what = 0; what < 4; ++what) {
+    INFO("case " << what);
+    w.reset();
+    w.dones.clear();
+    w.done_indices.clear();
+    w.qp(1, 1, 0, kErr);
+    w.post(1, Wqe::write_inline(0, 1, {1}), 10);
+    w.post(1, Wqe::write_inline(0, 1, {1}), 11);
+    kSend.set(w.send[1], "pool_index", what == 0 ? 11 : 12);
+    kSend.set(w.send[1], "max_psn", 100);
+    if (what == 2) kSend.set(w.send[1], "in_msg", 1);
+    if (what == 3) kSend.set(w.send[1], "skip", 3);
+    if (what == 3) kEntry.set(w.lists[1][0], "bad", 1);
+    w.turn(1);
+    w.dones.wait(1);
+    w.bench.tick(10);
+    CHECK(w.fails.size() == 0);
+    CHECK(w.lerrs.size() == 0);
+    if (what == 0) {  // the last one of them: simply popped
+      CHECK((w.dones[0] == TurnDone{1, false, 0, 2}));
+      CHECK(w.msgs.size() == 1);
+    } else {
+      CHECK((w.dones[0] == TurnDone{1, true, 3, 0}));
+      CHECK(w.done_indices[0] == 12);
+      CHECK(w.msgs.empty());
+      CHECK(kSend.get(w.send[1], "at_index") == 12);
+      CHECK(kSend.get(w.send[1], "in_msg") == 0);
+      CHECK(kSend.get(w.send[1], "skip") == 0);
+      CHECK(kSend.get(w.send[1], "max_psn") == 100);
+    }
   }
 }
 

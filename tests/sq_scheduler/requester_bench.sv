@@ -174,6 +174,7 @@ module requester_bench #(
   logic [6:0]  wqe_req_blocks;
   logic [4:0]  fetch_done_pushed;
   logic [1:0]  turn_done_blocked;
+  logic [15:0] turn_done_index;
   logic [5:0]  turn_done_popped;
   logic        msg_room, wqe_valid, wqe_ready, rwd_valid, rwd_ready, passed_valid, passed_ready;
   logic [23:0] rwd_qpn, passed_qpn;
@@ -190,7 +191,7 @@ module requester_bench #(
       .fetch_done_pushed,
       .bfw_valid, .bfw, .flush_valid, .flush_ready, .flush_qpn, .turn_valid, .turn_ready, .turn_qpn,
       .turn_done_valid, .turn_done_ready, .turn_done_qpn, .turn_done_more, .turn_done_blocked,
-      .turn_done_popped,
+      .turn_done_popped, .turn_done_index,
       .kick_valid, .kick_ready, .kick_qpn, .msg_room_i(msg_room),
       .qry_lk_valid, .qry_lk_ready, .qry_lk_qpn, .qry_valid, .qry_prod, .qry_fetch,
       .smp_valid_o(nc[16]), .smp_qpn_o(), .smp_hit_i(1'b0),
@@ -228,7 +229,7 @@ module requester_bench #(
   sq_engine u_engine (
       .clk_i, .rst_i, .cfg_ack_req_every_i, .turn_valid, .turn_ready, .turn_qpn,
       .turn_done_valid, .turn_done_ready, .turn_done_qpn, .turn_done_more, .turn_done_blocked,
-      .turn_done_popped,
+      .turn_done_popped, .turn_done_index,
       .sq_lk_valid, .sq_lk_ready, .sq_lk_qpn, .sq_ctx_valid, .sq_ctx,
       .snd_lk_valid, .snd_lk_ready, .snd_lk_qpn, .snd_ctx_valid, .snd_ctx, .snd_wr_valid,
       .snd_wr_qpn, .snd_wr,

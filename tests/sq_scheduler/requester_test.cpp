@@ -57,7 +57,7 @@ struct Queue {  // a QP as its driver sees it
   uint64_t base = 0;
   uint16_t prod = 0, rung = 0, freed = 0;
   uint32_t psn = 0;
-  bool err = false, closing = false;
+  bool err = false, silent = false, closing = false;
   unsigned epoch = 0;
   std::deque<Message> msgs;
   size_t at = 0;       // the message whose packet must leave next
@@ -352,6 +352,7 @@ class Nic {
     Queue& q = qps.at(qpn);
     INFO("cycle " << now << " QP " << qpn << " PSN " << kTxPkt.get(p, "psn"));
     REQUIRE(!q.frozen);
+    REQUIRE(!q.silent);
     next_message(q);
     REQUIRE(q.at < q.msgs.size());
     Message& m = q.msgs[q.at];
@@ -1128,6 +1129,35 @@ TEST_CASE("requester: in ERR every posted WQE comes out flushed, in order, new o
   nic.drain();
   CHECK(q.completed == q.posted);
   CHECK(nic.fails.size() == 0);
+}
+
+TEST_CASE(
+    "requester: a QP that fails in a replay flushes each WQE once, whatever its ring holds now") {
+  auto r = rng("err");
+  for (int round = 0; round < 25; ++round) {
+    Nic<Vrequester_bench> nic(512);
+    nic.read_low = 10;
+    nic.read_high = 300;
+    nic.ack_high = 2000;
+    for (uint64_t q = 0; q < 3; ++q) nic.qp(q, 6, 1, 0);
+    run_random(nic, r, {0, 1, 2}, 30, false, 0.03);
+    nic.bench.wait("doorbells", [&] { return nic.doorbells.pending() == 0; });
+    nic.rewind(2);
+    nic.bench.tick(r.between(1, 800));
+    nic.set_state(2, kErr);
+    nic.give_order(kOrderErr, 2);
+    Queue& q = nic.qps[2];
+    q.err = q.silent = true;
+    nic.look(2);
+    for (int i = 0; i < 60; ++i) {
+      if (nic.post(2, random_wqe(r, q, 2))) nic.ring(2);
+      nic.bench.tick(r.between(1, 30));
+    }
+    nic.drain();
+    CHECK(q.completed == q.posted);
+    CHECK(nic.fails.size() == 0);
+    CHECK(nic.lerrs.size() == 0);
+  }
 }
 
 TEST_CASE("requester: a malformed WQE fails its QP alone, with its status") {
