@@ -15,6 +15,7 @@ module rnic_top #(
     parameter int unsigned N_MSIX = 32,
     parameter int unsigned N_WQE = 256,             // WQEs on chip
     parameter int unsigned N_MSG = 512,             // messages in flight
+    parameter int unsigned N_RQE = 1024,            // receive WQEs on chip
     parameter int unsigned N_TXSLOT = 64,           // packets being filled
     parameter int unsigned N_TAG = 128,             // read TLPs in flight
     parameter int unsigned DEVMEM_BYTES = 262144,
@@ -522,7 +523,7 @@ module rnic_top #(
   logic cnt_rx_requests__rx_responder;
   logic cnt_rx_duplicates__rx_responder;
   logic cnt_rx_out_of_order__rx_responder;
-  logic cnt_doorbell_refused__rx_responder;
+  logic cnt_doorbell_refused__rq_store;
   logic cnt_msgs_flushed__rx_responder;
   logic wr0_req_valid;
   logic wr0_req_ready;
@@ -829,6 +830,22 @@ module rnic_top #(
   logic cnt_rx_rd_dropped__resp_engine;
   logic cnt_mtt_hits__mr_table;
   logic cnt_mtt_misses__mr_table;
+  logic qpr_valid;
+  logic qpr_ready;
+  logic rqh_lk_valid;
+  logic [23:0] rqh_lk_qpn;
+  logic rqh_posted;
+  logic [15:0] rqh_prod;
+  logic rqh_get;
+  logic rqh_valid;
+  rnic_pkg::rq_entry_t rqh;
+  logic rqp_valid;
+  logic [23:0] rqp_qpn;
+  logic [15:0] rqp_index;
+  logic rqf_valid;
+  logic rqf_ready;
+  logic [23:0] rqf_qpn;
+  logic cnt_rq_fetched__rq_store;
   logic ctx_rq_lk_valid;
   logic ctx_rq_lk_ready;
   logic [23:0] ctx_rq_lk_qpn;
@@ -1702,12 +1719,55 @@ module rnic_top #(
   );
 
   // -- Responder
-  rx_responder #(
-      .N_QP(N_QP)
-  ) u_rx_responder (
+  rq_store #(
+      .DATA_W(DATA_W),
+      .N_QP(N_QP),
+      .N_RQE(N_RQE)
+  ) u_rq_store (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
       .init_done_o(init_done[4]),
+      .rqdb_valid,
+      .rqdb_ready,
+      .rqdb_qpn,
+      .rqdb_index,
+      .rq_lk_valid(ctx_rq_lk_valid),
+      .rq_lk_ready(ctx_rq_lk_ready),
+      .rq_lk_qpn(ctx_rq_lk_qpn),
+      .rq_ctx_valid(ctx_rq_ctx_valid),
+      .rq_ctx(ctx_rq_ctx),
+      .rdreq_valid(rd3_valid),
+      .rdreq_ready(rd3_ready),
+      .rdreq(rd3_req),
+      .rdrsp_valid,
+      .rdrsp,
+      .rdrsp_data,
+      .rqh_lk_valid,
+      .rqh_lk_qpn,
+      .rqh_posted_o(rqh_posted),
+      .rqh_prod_o(rqh_prod),
+      .rqh_get_i(rqh_get),
+      .rqh_valid,
+      .rqh,
+      .rqp_valid,
+      .rqp_qpn,
+      .rqp_index,
+      .rqf_valid,
+      .rqf_ready,
+      .rqf_qpn,
+      .qpi_valid(qpi_valid[5]),
+      .qpi_ready(qpi_ready[5]),
+      .qpi,
+      .qpo_valid(qpr_valid),
+      .qpo_ready(qpr_ready),
+      .q_rq_qpn_i(q_rq_qpn),
+      .q_rq_prod_o(q_rq_prod),
+      .cnt_doorbell_refused_o(cnt_doorbell_refused__rq_store),
+      .cnt_rq_fetched_o(cnt_rq_fetched__rq_store)
+  );
+  rx_responder u_rx_responder (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
       .req_valid,
       .req_ready,
       .req,
@@ -1734,15 +1794,22 @@ module rnic_top #(
       .mrq(mrq1),
       .mrs_valid(mrs1_valid),
       .mrs(mrs1),
-      .rqdb_valid,
-      .rqdb_ready,
-      .rqdb_qpn,
-      .rqdb_index,
-      .qpi_valid(qpi_valid[5]),
-      .qpi_ready(qpi_ready[5]),
+      .rqh_lk_valid,
+      .rqh_lk_qpn,
+      .rqh_posted_i(rqh_posted),
+      .rqh_prod_i(rqh_prod),
+      .rqh_get_o(rqh_get),
+      .rqh_valid,
+      .rqh,
+      .rqp_valid,
+      .rqp_qpn,
+      .rqp_index,
+      .rqf_valid,
+      .rqf_ready,
+      .rqf_qpn,
+      .qpi_valid(qpr_valid),
+      .qpi_ready(qpr_ready),
       .qpi,
-      .q_rq_qpn_i(q_rq_qpn),
-      .q_rq_prod_o(q_rq_prod),
       .place_valid,
       .place_ready,
       .place,
@@ -1759,7 +1826,6 @@ module rnic_top #(
       .cnt_rx_requests_o(cnt_rx_requests__rx_responder),
       .cnt_rx_duplicates_o(cnt_rx_duplicates__rx_responder),
       .cnt_rx_out_of_order_o(cnt_rx_out_of_order__rx_responder),
-      .cnt_doorbell_refused_o(cnt_doorbell_refused__rx_responder),
       .cnt_msgs_flushed_o(cnt_msgs_flushed__rx_responder),
       .trc_valid_o(trc_valid_o[13]),
       .trc_o(trc_o[832+:64]),
@@ -2981,7 +3047,7 @@ module rnic_top #(
       .clk_i(core_clk_i),
       .rst_i(core_rst),
       .pulse_i({cnt_doorbell_refused__doorbell, cnt_doorbell_refused__blueflame,
-          cnt_doorbell_refused__sq_scheduler, cnt_doorbell_refused__rx_responder,
+          cnt_doorbell_refused__sq_scheduler, cnt_doorbell_refused__rq_store,
           cnt_doorbell_refused__cqe_gen, cnt_doorbell_refused__event_queue}),
       .pulse_o(cnt_doorbell_refused)
   );
@@ -3120,6 +3186,7 @@ module rnic_top #(
     cnt_inc[rnic_regs_pkg::CNT_RNR_WAITS] = cnt_rnr_waits__rx_completer;
     cnt_inc[rnic_regs_pkg::CNT_IMPLIED_NAKS] = cnt_implied_naks__rx_completer;
     cnt_inc[rnic_regs_pkg::CNT_TX_SPOILED] = cnt_tx_spoiled__rx_completer;
+    cnt_inc[rnic_regs_pkg::CNT_RQ_FETCHED] = cnt_rq_fetched__rq_store;
     cnt_inc[rnic_regs_pkg::CNT_RX_SENDS] = cnt_rx_sends__rx_responder;
     cnt_inc[rnic_regs_pkg::CNT_RX_QKEY_ERRORS] = cnt_rx_qkey_errors__rx_responder;
     cnt_inc[rnic_regs_pkg::CNT_RX_UC_DROPS] = cnt_rx_uc_drops__rx_responder;
@@ -3182,18 +3249,14 @@ module rnic_top #(
   );
 
   // Ends of streams whose block is not built yet.
-  assign ctx_rq_lk_valid = 1'b0;
-  assign ctx_rq_lk_qpn = '0;
   assign ctx_rl_lk_valid = 1'b0;
   assign ctx_rl_lk_qpn = '0;
-  assign rd3_valid = 1'b0;
-  assign rd3_req = '0;
   assign rd6_valid = 1'b0;
   assign rd6_req = '0;
   logic unused_rc;
   assign unused_rc = ^{
-      ctx_rq_lk_ready, ctx_rq_ctx_valid, ctx_rq_ctx, ctx_rl_lk_ready, ctx_rl_ctx_valid, ctx_rl_ctx,
-      rd3_ready, rd6_ready, unused_ev_last, unused_ev_src};
+      ctx_rl_lk_ready, ctx_rl_ctx_valid, ctx_rl_ctx,
+      rd6_ready, unused_ev_last, unused_ev_src};
 
   // Hints and levels that later blocks use, and settings that wait for theirs.
   logic unused;

@@ -423,12 +423,16 @@ module rx_parser #(
         m2.ecn = s2_l3_q[8*1 + 4 +: 2];
         m2.dscp = {s2_l3_q[3:0], s2_l3_q[8*1 + 6 +: 2]};
         m2.ttl = s2_l3_q[8*7 +: 8];
+        m2.flow_label = {s2_l3_q[8*1 +: 4], s2_l3_q[8*2 +: 8], s2_l3_q[8*3 +: 8]};
         m2.sip = {be64(s2_l3_q[8*8 +: 64]), be64(s2_l3_q[8*16 +: 64])};
         m2.dip = {be64(s2_l3_q[8*24 +: 64]), be64(s2_l3_q[8*32 +: 64])};
       end else begin
         m2.ecn = s2_l3_q[8*1 +: 2];
         m2.dscp = s2_l3_q[8*1 + 2 +: 6];
         m2.ttl = s2_l3_q[8*8 +: 8];
+        m2.ip_id = be16(s2_l3_q[8*4 +: 16]);
+        m2.ip_frag = be16(s2_l3_q[8*6 +: 16]);
+        m2.ip_csum = be16(s2_l3_q[8*10 +: 16]);
         m2.sip = {96'd0, be32(s2_l3_q[8*12 +: 32])};
         m2.dip = {96'd0, be32(s2_l3_q[8*16 +: 32])};
       end

@@ -1,89 +1,134 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of an RC responder for one request, as one combinational decision from packet,
-// connection and receive state; addresses and the memory key are checked later by rx_responder.
-// Facts: roce.md section 4, in its order. SEND, READ and ATOMIC are answered with NAK invalid
-// request until they are built.
+// The rules of a responder for one request, as one combinational decision from packet, connection
+// and receive state; addresses, keys and the receive WQE's contents are checked later by
+// rx_responder. Facts: roce.md section 4, in its order. RC answers; UC and UD drop in silence.
 module rx_check (
     input  rnic_pkg::rx_meta_t m_i,
     input  rnic_pkg::qp_conn_t c_i,
     input  rnic_pkg::qp_recv_t r_i,
-    input  logic [15:0]        rq_prod_i,
-    // Verdict, exactly one of the first five is set.
+    input  logic               posted_i,     // a receive WQE is posted
+    // Verdict, exactly one of these six is set.
     // drop: no such QP, wrong service, not ready to receive
     output logic               bad_qp_o,
     output logic               bad_pkey_o,   // drop
-    output logic               ahead_o,      // gap: one NAK, then silence
-    output logic               duplicate_o,  // acknowledge again
-    output logic               expected_o,   // the next PSN
-    // For an expected packet:
-    output logic               invalid_o,    // NAK invalid request
-    output logic               rnr_o,        // RNR NAK
-    output logic               first_o,      // begins a message (FIRST or ONLY)
-    output logic               last_o,       // ends a message (LAST or ONLY)
-    output logic               imm_o,        // consumes a receive WQE
-    // a duplicate of it is acknowledged again (SEND and WRITE)
+    output logic               bad_qkey_o,   // drop
+    output logic               ahead_o,      // RC, gap: one NAK, then silence
+    output logic               duplicate_o,  // RC: answer again
+    output logic               expected_o,   // the next PSN; UC and UD take any
+    // For an expected packet, at most one of these three:
+    output logic               invalid_o,    // RC: NAK invalid request
+    output logic               rnr_o,        // RC: RNR NAK
+    output logic               uc_drop_o,    // UC, UD: it and its message are dropped
+    // it is none of them: to be executed, unless addresses, keys or the receive WQE forbid
+    output logic               good_o,
+    // What the packet is.
+    output logic               send_o,
+    output logic               write_o,
+    output logic               read_o,
+    output logic               atomic_o,
+    output logic               first_o,
+    output logic               last_o,
+    output logic               imm_o,
+    output logic               inv_o,
+    output logic               uses_rq_o,    // its message ends a receive WQE with this packet
+    // a duplicate of it may be answered: SEND and WRITE; READ and ATOMIC if well formed
     output logic               again_o
 );
+  localparam logic [1:0] RC = 2'd0;
+  localparam logic [1:0] UC = 2'd1;
+  localparam logic [1:0] UD = 2'd2;
+
+  logic [1:0] service;
+  logic known;
+  rx_opcode u_opcode (
+      .opcode_i (m_i.opcode),
+      .service_o(service),
+      .known_o  (known),
+      .send_o,
+      .write_o,
+      .read_o,
+      .atomic_o,
+      .first_o,
+      .last_o,
+      .imm_o,
+      .inv_o
+  );
+
   // -- connection
-  logic can_receive;
+  logic can_receive, is_rc, is_uc, is_ud;
+  assign is_rc = c_i.qtype == RC;
+  assign is_uc = c_i.qtype == UC;
+  assign is_ud = c_i.qtype == UD;
   assign can_receive = c_i.state == rnic_pkg::QPS_RTR || c_i.state == rnic_pkg::QPS_RTS ||
-                       c_i.state == rnic_pkg::QPS_SQD;
-  assign bad_qp_o = !(c_i.exists && can_receive && c_i.qtype == 2'd0 && m_i.opcode[7:5] ==
-      3'b000) || r_i.failed;
+                       c_i.state == rnic_pkg::QPS_SQD || c_i.state == rnic_pkg::QPS_SQE;
+  assign bad_qp_o = !(c_i.exists && can_receive && service == c_i.qtype) || r_i.failed;
   assign bad_pkey_o = !bad_qp_o && !(m_i.pkey[14:0] == c_i.pkey[14:0] &&
       (m_i.pkey[15] || c_i.pkey[15]));
+  assign bad_qkey_o = !bad_qp_o && !bad_pkey_o && is_ud && m_i.qkey != c_i.qkey;
 
   // -- PSN
-  logic reachable;
+  logic reachable, gap;
   logic [23:0] distance;
-  assign reachable = !bad_qp_o && !bad_pkey_o;
+  assign reachable = !bad_qp_o && !bad_pkey_o && !bad_qkey_o;
   assign distance = m_i.psn - r_i.epsn;
-  assign expected_o = reachable && distance == 24'd0;
-  assign duplicate_o = reachable && distance[23];
-  assign ahead_o = reachable && !distance[23] && distance != 24'd0;
+  assign gap = distance != 24'd0;
+  assign expected_o = reachable && (!is_rc || !gap);
+  assign duplicate_o = reachable && is_rc && distance[23];
+  assign ahead_o = reachable && is_rc && !distance[23] && gap;
 
-  // -- opcode
-  logic wr_first, wr_middle, wr_last, wr_only, is_write, middle;
-  assign wr_first = m_i.opcode == roce_pkg::OP_WRITE_FIRST;
-  assign wr_middle = m_i.opcode == roce_pkg::OP_WRITE_MIDDLE;
-  assign wr_last = m_i.opcode == roce_pkg::OP_WRITE_LAST || m_i.opcode ==
-      roce_pkg::OP_WRITE_LAST_IMM;
-  assign wr_only = m_i.opcode == roce_pkg::OP_WRITE_ONLY || m_i.opcode ==
-      roce_pkg::OP_WRITE_ONLY_IMM;
-  assign imm_o = m_i.opcode == roce_pkg::OP_WRITE_LAST_IMM || m_i.opcode ==
-      roce_pkg::OP_WRITE_ONLY_IMM;
-  assign is_write = wr_first || wr_middle || wr_last || wr_only;
-  assign first_o = wr_first || wr_only;
-  assign last_o = wr_last || wr_only;
-  assign middle = wr_middle || wr_last;
+  // -- opcode sequence; UC: a packet that begins a message is always taken, the old one forgotten
+  logic in_message, bad_sequence;
+  assign in_message = send_o ? r_i.in_send : (write_o && r_i.in_write);
+  always_comb begin
+    if (first_o) bad_sequence = is_rc && (r_i.in_send || r_i.in_write);
+    else bad_sequence = !in_message || (is_uc && gap);
+    if (!known) bad_sequence = 1'b1;
+  end
 
-  // READ and ATOMIC need what was saved of them, and nothing is; reserved opcodes mean nothing.
-  assign again_o = m_i.opcode[4:0] <= roce_pkg::OP_WRITE_ONLY_IMM[4:0] ||
-                   m_i.opcode[4:0] == roce_pkg::OP_SEND_LAST_INV[4:0] || m_i.opcode[4:0] ==
-                       roce_pkg::OP_SEND_ONLY_INV[4:0];
-
-  logic bad_sequence;
-  assign bad_sequence = !is_write || (r_i.in_write ? !middle : middle);
+  // -- what the QP allows, and resources
+  logic no_access, no_rq, no_depth;
+  assign no_access = (write_o && !c_i.acc_write) || (read_o && !c_i.acc_read) ||
+                     (atomic_o && !c_i.acc_atomic);
+  assign no_rq = ((send_o && first_o) || (write_o && imm_o)) && !posted_i;
+  assign no_depth = (read_o || atomic_o) && c_i.max_dest_rd == 8'd0;
 
   // -- length
   logic [12:0] mtu, len;
-  logic [31:0] len32;
-  logic bad_length;
+  logic [31:0] len32, left;
+  logic bad_length, bad_request;
   assign mtu = 13'd128 << c_i.mtu;
   assign len = m_i.payload_len;
   assign len32 = {19'd0, len};
+  assign left = first_o ? m_i.dmalen : r_i.left;
+  // of READ and ATOMIC
+  assign bad_request = len != 13'd0 || (read_o && m_i.dmalen > 32'h8000_0000) ||
+                       (atomic_o && m_i.va[2:0] != 3'd0);
   always_comb begin
     bad_length = 1'b0;
-    if (wr_first) bad_length = len != mtu || m_i.dmalen > 32'h8000_0000 || len32 > m_i.dmalen;
-    if (wr_middle) bad_length = len != mtu || len32 > r_i.left;
-    if (wr_last) bad_length = len == 13'd0 || len > mtu || len32 != r_i.left;
-    if (wr_only) bad_length = len > mtu || len32 != m_i.dmalen;
+    if (send_o || write_o) begin
+      // FIRST and MIDDLE are full, LAST is not empty.
+      if (!last_o) bad_length = len != mtu;
+      else bad_length = len > mtu || (!first_o && len == 13'd0);
+    end
+    if (write_o) begin
+      if (len32 > left || (last_o && len32 != left)) bad_length = 1'b1;
+      if (first_o && m_i.dmalen > 32'h8000_0000) bad_length = 1'b1;
+    end
+    if (read_o || atomic_o) bad_length = bad_request;
   end
 
-  assign invalid_o = bad_sequence || !c_i.acc_write || bad_length;
   // Resources come before lengths: a packet that would fail its length check but finds no WQE is
   // RNR.
-  assign rnr_o = imm_o && !bad_sequence && c_i.acc_write && r_i.rq_cons == rq_prod_i;
+  logic refused, not_ready;
+  assign not_ready = !bad_sequence && !no_access && no_rq;
+  assign refused = bad_sequence || no_access || no_depth || bad_length;
+  assign rnr_o = is_rc && not_ready;
+  assign invalid_o = is_rc && refused && !not_ready;
+  assign uc_drop_o = !is_rc && (refused || not_ready);
+  assign good_o = expected_o && !refused && !not_ready;
+  assign uses_rq_o = last_o && (send_o || (write_o && imm_o));
+  assign again_o = known && (send_o || write_o || (read_o && c_i.acc_read && !bad_request) ||
+                             (atomic_o && c_i.acc_atomic && !bad_request));
 
   logic unused;
   assign unused = ^{m_i, c_i, r_i};

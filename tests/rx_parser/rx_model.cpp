@@ -152,6 +152,13 @@ Judgement judge(std::span<const uint8_t> f, bool mac_error, const Station& stati
   set("ecn", tos & 3);
   set("dscp", tos >> 2);
   set("ttl", l.ipv6 ? ip[7] : ip[8]);
+  if (l.ipv6) {
+    set("flow_label", load_be32(ip) & 0xFFFFF);
+  } else {
+    set("ip_id", load_be16(ip + 4));
+    set("ip_frag", load_be16(ip + 6));
+    set("ip_csum", load_be16(ip + 10));
+  }
   set("sport", load_be16(udp));
   set_wide(m, "sip", {ip + (l.ipv6 ? 8 : 12), l.ipv6 ? 16u : 4u});
   set_wide(m, "dip", {ip + (l.ipv6 ? 24 : 16), l.ipv6 ? 16u : 4u});

@@ -182,7 +182,7 @@ FlipRule rule_of_bit(size_t byte, unsigned bit, bool vlan, bool ipv6, size_t end
     if (!ipv6) return {Flip::kRaw, "IPv4 header: its checksum is wrong"};
     if (ip == 0 && bit >= 4) return {Flip::kRaw, "IPv6 version"};
     if (ip == 0 || (ip == 1 && bit >= 4)) return {Flip::kMetaOnly, "traffic class"};
-    if (ip < 4) return {Flip::kSame, "flow label"};
+    if (ip < 4) return {Flip::kMetaOnly, "flow label"};
     if (ip < 6) return {Flip::kHeader, "IPv6 payload length"};
     if (ip == 6) return {Flip::kRaw, "next header"};
     if (ip == 7) return {Flip::kMetaOnly, "hop limit"};

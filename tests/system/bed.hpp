@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,14 @@ inline std::string test_wave_file() {
 }
 
 inline uint64_t context_seed() { return Context::get().options().seed; }
+
+// The next event that is not routine: a QP in ERR also says LAST_WQE, in any order with its cause.
+inline std::optional<driver::Event> wait_cause(sim::Host& host) {
+  for (;;) {
+    const auto e = host.wait_event();
+    if (!e || (e->type != RNIC_EQE_TYPE_COMM_EST && e->type != RNIC_EQE_TYPE_LAST_WQE)) return e;
+  }
+}
 
 struct BedOptions {
   pcie::Config pcie = pcie::Config::reference_delays();

@@ -104,7 +104,7 @@ TEST_CASE(
           1);  // packets behind the refused one are looked at as well
     CHECK(bed.counter(bed.a, RNIC_CNT_RX_NAK) == 1);
     CHECK(bed.b.host->nic().query_qp(t.qb->number()).state == RNIC_QP_STATE_ERR);
-    const auto e = bed.b.host->wait_event();
+    const auto e = wait_cause(*bed.b.host);
     REQUIRE(e);
     CHECK(e->type == RNIC_EQE_TYPE_QP_ACCESS_ERR);
     CHECK(e->number == t.qb->number());

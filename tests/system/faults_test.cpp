@@ -72,7 +72,7 @@ TEST_CASE("a target that the IOMMU does not map takes the responder's QP to ERR 
   bed.watch();
   bed.b.node->iommu().unmap(t.dst->iova, 4096);
   bed.a.host->write(*t.qa, *t.src, 0, *t.dst, 0, 512);
-  const auto e = bed.b.host->wait_event();
+  const auto e = wait_cause(*bed.b.host);
   REQUIRE(e);
   CHECK(e->type == RNIC_EQE_TYPE_DMA_FAULT);
   CHECK(e->number == t.qb->number());
