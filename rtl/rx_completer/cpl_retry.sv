@@ -4,16 +4,19 @@
 // that was spoiled on its way out costs nothing. Progress gives both counters back. While a rewind
 // is on its way nothing new is started, except the wait that an RNR NAK asks for; after an implied
 // NAK further ones are ignored until there is progress (facts, roce.md section 3: while a READ is
-// restarted only the expected PSN counts).
+// restarted only the expected PSN counts). When the sending side has stopped at a WQE of its own
+// that fails, nothing is sent again: only a time-out counts, and ends the QP.
 module cpl_retry (
     input  logic       rnr_i,        // why
     input  logic       implied_i,
     input  logic       spoil_i,
+    input  logic       timeout_i,
     input  logic       progress_i,   // this work moved una
     input  logic       rewinding_i,  // state of the QP
     input  logic       rnr_wait_i,
     input  logic       restart_i,    // an implied NAK was acted on, no progress since
     input  logic       dying_i,      // nothing can be sent again: a payload read failed
+    input  logic       soft_i,       // nor here: a later WQE failed before it was sent
     input  logic [2:0] retry_used_i,
     input  logic [2:0] rnr_used_i,
     input  logic [2:0] retry_cnt_i,
@@ -27,14 +30,16 @@ module cpl_retry (
     output logic [2:0] rnr_used_o
 );
   logic [2:0] retry_used, rnr_used;
-  logic go;
+  logic go, end_it;
   assign retry_used = progress_i ? 3'd0 : retry_used_i;
   assign rnr_used = progress_i ? 3'd0 : rnr_used_i;
-  assign ignore_o = rnr_i ? rnr_wait_i : rewinding_i || (implied_i && restart_i && !progress_i);
-  assign die_o = !ignore_o && dying_i;
-  assign exhausted_o = !ignore_o && !dying_i && (rnr_i ?
+  assign end_it = dying_i || (soft_i && timeout_i);
+  assign ignore_o = (soft_i && !end_it) || (rnr_i ? rnr_wait_i :
+      rewinding_i || (implied_i && restart_i && !progress_i));
+  assign die_o = !ignore_o && end_it;
+  assign exhausted_o = !ignore_o && !end_it && (rnr_i ?
       rnr_retry_i != 3'd7 && rnr_used >= rnr_retry_i : !spoil_i && retry_used >= retry_cnt_i);
-  assign go = !ignore_o && !dying_i && !exhausted_o;
+  assign go = !ignore_o && !end_it && !exhausted_o;
   assign rewind_o = go && !rewinding_i;
   assign wait_o = go && rnr_i;
   assign retry_used_o = (go && !rnr_i && !spoil_i) ? retry_used + 3'd1 : retry_used;

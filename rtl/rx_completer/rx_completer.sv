@@ -242,7 +242,7 @@ module rx_completer (
   logic [767:0] list_q;
   logic [23:0] next_psn_q, max_psn_q;
   logic [15:0] at_index_q;
-  logic in_msg_q, again_q, send_valid;
+  logic in_msg_q, send_failed_q, again_q, send_valid;
   logic have_c_q, have_a_q, have_s_q, have_h_q, empty_q, have_ctx;
   assign send_valid = cps_ctx_valid && !again_q;  // answers come in order
   assign have_ctx = (cp_ctx_valid || have_c_q) && (ack_ctx_valid || have_a_q) &&
@@ -300,7 +300,7 @@ module rx_completer (
   logic cover_q, failed_q, fail_q, write_q, walk_q, force_q, rd_ok_q, blamed_q, dying_q;
   logic rewinding_q, stopped_q, rnr_wait_q, restart_q, resumed_q, off_host_q, long_q, kick_q;
   logic rwq_q, rnr_go_q, discard_q, local_waits_q, from_aeth_q, sqd_q, drained_q, fail_quiet_q;
-  logic implied_q, progress_q, d_last_q, pass_q;
+  logic implied_q, progress_q, d_last_q, pass_q, soft_q;
   logic [2:0] act_q, retry_used_q, rnr_used_q, rd_seg_q;
   logic [7:0] force_status_q, fail_status_q, rd_done_q, err_status_q;
   logic [15:0] err_index_q;
@@ -388,11 +388,13 @@ module rx_completer (
       .rnr_i(r_rnr),
       .implied_i(implied_act),
       .spoil_i(act_q == A_SPOIL),
+      .timeout_i(act_q == A_TIMEOUT),
       .progress_i(progress_q),
       .rewinding_i(rewinding_q),
       .rnr_wait_i(rnr_wait_q),
       .restart_i(restart_q),
       .dying_i(dying_q),
+      .soft_i(soft_q),
       .retry_used_i(retry_used_q),
       .rnr_used_i(rnr_used_q),
       .retry_cnt_i(c_q.retry_cnt),
@@ -485,6 +487,7 @@ module rx_completer (
       max_psn_q <= cps_ctx.max_psn;
       in_msg_q <= cps_ctx.in_msg;
       at_index_q <= cps_ctx.at_index;
+      send_failed_q <= cps_ctx.failed;
     end
     if (hd_valid) begin
       h_q <= hd;
@@ -522,6 +525,7 @@ module rx_completer (
       fail_quiet_q <= 1'b0;
       fail_status_q <= terr_status_q;
       dying_q <= a_q.dying || new_terr;
+      soft_q <= send_failed_q && !a_q.failed;
       err_index_q <= new_terr ? terr_index_q : a_q.err_index;
       err_status_q <= new_terr ? terr_status_q : a_q.err_status;
       blamed_q <= a_q.blamed;
@@ -561,7 +565,10 @@ module rx_completer (
           fail_status_q <= h_status;
           fail_quiet_q <= h.kind == rnic_pkg::MSG_FAILED;
         end
-        if (h_status != rnic_desc_pkg::CQE_STATUS_WR_FLUSH_ERR) blamed_q <= 1'b1;
+        if (h_status != rnic_desc_pkg::CQE_STATUS_WR_FLUSH_ERR) begin
+          blamed_q <= 1'b1;
+          if (fail_q) fail_status_q <= h_status;
+        end
       end
       force_q <= 1'b0;
       if (is_rd) begin
@@ -612,7 +619,7 @@ module rx_completer (
         end else if (r_die) begin
           failed_q <= 1'b1;
           fail_q <= 1'b1;
-          fail_status_q <= err_status_q;
+          fail_status_q <= dying_q ? err_status_q : rnic_desc_pkg::CQE_STATUS_RETRY_EXC_ERR;
         end else begin
           retry_used_q <= r_retry_used;
           rnr_used_q <= r_rnr_used;
@@ -729,8 +736,8 @@ module rx_completer (
       .newly_dead_i(write_q && (failed_q != a_q.failed || work_q == W_ORDER)),
       .rnr_go_i(rnr_go_q),
       .rnr_wait_i(rnr_wait_q),
-      .dying_i(dying_q),
-      .terr_i(work_q == W_TERR),
+      .dying_i(dying_q || (soft_q && c_q.timeout == 5'd0)),
+      .terr_i(work_q == W_TERR || (work_q == W_NUDGE && soft_q && !dying_q)),
       .go_rws_i(go_rws),
       .empty_i(empty_q),
       .close_i(close),

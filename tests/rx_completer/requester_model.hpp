@@ -103,6 +103,7 @@ class QpModel {
   // what the sending side has done
   uint32_t next = 0, max = 0;
   bool in_msg = false;
+  bool sender_failed = false;  // it has stopped: a WQE failed before it was sent
   uint16_t at = 0;  // ring index of the WQE that is sent next, behind those of earlier passes
 
   std::deque<Msg> messages;
@@ -163,7 +164,7 @@ class QpModel {
   void on_timeout() {
     begin();
     walk();
-    if (dying_ && !failed)
+    if (!failed && (dying_ || (sender_failed && alive() && type == 0 && una != max && !rewinding)))
       ++counts["timeout"], die();
     else if (type == 0 && alive() && una != max && !rewinding)
       ++counts["timeout"], again(0, false);
@@ -192,13 +193,20 @@ class QpModel {
     if (type == 0 && alive() && una != max && !rewinding) {
       if (dying_)
         die();
-      else
+      else if (!sender_failed)
         rewind();
     }
     end();
   }
+  // A response that is not for us: the block looks at the messages all the same.
+  void on_nothing() {
+    begin();
+    walk();
+    end();
+  }
   void on_nudge() {
     begin();
+    nudged_ = true;
     walk();
     end();
   }
@@ -245,7 +253,7 @@ class QpModel {
     QpModel q;
     q.qpn = qpn, q.type = type, q.state = state, q.timeout = timeout, q.retry_cnt = retry_cnt;
     q.rnr_retry = rnr_retry, q.mtu = mtu, q.mr = mr, q.next = next, q.max = max;
-    q.in_msg = in_msg, q.at = at, q.messages = messages;
+    q.in_msg = in_msg, q.sender_failed = sender_failed, q.at = at, q.messages = messages;
     q.una = psn;
     q.cqes = cqes, q.packets = packets, q.fails = fails, q.timers = timers, q.rewinds = rewinds;
     q.asked = asked, q.drains = drains, q.counts = counts;
@@ -256,7 +264,7 @@ class QpModel {
   void begin() {
     start_una_ = una;
     start_failed_ = failed;
-    pass_all_ = false;
+    pass_all_ = nudged_ = false;
     rnr_started_ = set_off_ = waits_again_ = order_ = false;
   }
   void progress() {
@@ -280,6 +288,8 @@ class QpModel {
     if (rnr_started_) {
       timers.push_back({TimerOrder::kRnr, rnr_code_});
     } else if (rnr_wait) {
+    } else if (!dying_ && sender_failed && timeout == 0) {
+      if (moved || nudged_) timers.push_back({TimerOrder::kAck, 14});
     } else if (dying_) {
       if (moved || waits_again_) timers.push_back({TimerOrder::kAck, timeout ? timeout : 14});
     } else if (set_off_) {
@@ -321,7 +331,16 @@ class QpModel {
     go_on();
   }
   void die() {
-    fails.push_back(err_status_);
+    uint64_t cause = dying_ ? err_status_ : kRetry;
+    // Who fails with a status of its own says it for the QP.
+    for (const Msg& m : messages) {
+      if (dying_ && m.wire() && m.index == err_index_) break;
+      if (m.kind == Kind::kFailed && m.status != kFlushed && !blamed_) {
+        cause = m.status;
+        break;
+      }
+    }
+    fails.push_back(cause);
     flush();
   }
   // A replay has the WQE of this message behind it, or nothing is fetched any more.
@@ -385,7 +404,7 @@ class QpModel {
       walk();
   }
   void implied() {
-    if (rewinding || restarting_) return;
+    if (rewinding || restarting_ || (sender_failed && !dying_)) return;
     ++counts["implied"];
     if (!again(0, true)) return;
     restarting_ = true;
@@ -442,6 +461,7 @@ class QpModel {
     if (cover(((sent ? r.psn : next) - 1) & kPsnMask, reach)) return implied();
     if (failed) return;
     if (!sent) return walk();
+    if (sender_failed && !dying_) return;  // nothing is sent again
     if (type_code == 3) {
       if (!rewinding) again(r.syndrome, false);
       return;
@@ -545,7 +565,8 @@ class QpModel {
   }
 
   uint32_t start_una_ = 0, rnr_code_ = 0;
-  bool start_failed_ = false, pass_all_ = false, rnr_started_ = false, set_off_ = false;
+  bool start_failed_ = false, pass_all_ = false, nudged_ = false, rnr_started_ = false,
+       set_off_ = false;
   bool waits_again_ = false, order_ = false;
   unsigned retries_ = 0, rnr_retries_ = 0, reads_done_ = 0;
   bool restarting_ = false, resumed_ = false, off_host_ = false, long_way_ = false;

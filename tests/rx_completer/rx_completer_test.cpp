@@ -83,7 +83,8 @@ class World {
               return kSend.pack({{"next_psn", q.next},
                                  {"max_psn", q.max},
                                  {"in_msg", q.in_msg},
-                                 {"at_index", q.at}});
+                                 {"at_index", q.at},
+                                 {"failed", q.sender_failed}});
             },
             [this](const Bits& b) { write_pin(top.cps_ctx, b); }),
         ack(
@@ -253,7 +254,7 @@ class World {
   void start(Qp& q, uint32_t psn) {
     q.model.messages.clear();
     q.model.next = q.model.max = psn;
-    q.model.in_msg = false;
+    q.model.in_msg = q.model.sender_failed = false;
     q.model.reset(psn);
     q.pool.clear();
     q.waiting.clear();
@@ -297,6 +298,7 @@ class World {
       }
       if (m.segments.empty()) m.segments = cut(m.bytes, q.model.qpn == 3 ? 0.02 : 0);
     }
+    if (kind == Kind::kFailed && q.phase == Qp::kRun) q.model.sender_failed = true;
     if (m.wire()) {
       m.first = q.model.max;
       m.last = (m.first + psns - 1) & kPsnMask;
@@ -713,7 +715,7 @@ class World {
     if (alive && (!addr || !pkey)) {
       ++extra_counts[addr ? "pkey" : "addr"];
       if (r.data()) want_packets.push_back({{.len = r.length}});
-      run(q.model.qpn, [](QpModel& m) { m.on_nudge(); });
+      run(q.model.qpn, [](QpModel& m) { m.on_nothing(); });
       return;
     }
     run(q.model.qpn, [&](QpModel& m) { m.on_response(r); });
