@@ -10,21 +10,41 @@
 
 #ifdef __KERNEL__
 #include <linux/bits.h>
+#include <linux/build_bug.h>
+#include <linux/stddef.h>
 #include <linux/string.h>
 #include <linux/types.h>
 typedef u8 rnic_u8;
 typedef u16 rnic_u16;
 typedef u32 rnic_u32;
 typedef u64 rnic_u64;
+typedef __le16 rnic_le16;
+typedef __le32 rnic_le32;
+typedef __le64 rnic_le64;
+#define RNIC_ASSERT(c, text) static_assert(c, text)
 #define RNIC_GENMASK(h, l) ((rnic_u32)GENMASK(h, l))
 #define RNIC_GENMASK_ULL(h, l) GENMASK_ULL(h, l)
 #else
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 typedef uint8_t rnic_u8;
 typedef uint16_t rnic_u16;
 typedef uint32_t rnic_u32;
 typedef uint64_t rnic_u64;
+/* Little-endian in memory: convert, or use the get and set functions. */
+typedef uint16_t rnic_le16;
+typedef uint32_t rnic_le32;
+typedef uint64_t rnic_le64;
+#ifdef __cplusplus
+#define RNIC_ASSERT(c, text) static_assert(c, text)
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define RNIC_ASSERT(c, text) _Static_assert(c, text)
+#else
+#define RNIC_ASSERT_NAME2(line) rnic_assert_line_##line
+#define RNIC_ASSERT_NAME(line) RNIC_ASSERT_NAME2(line)
+#define RNIC_ASSERT(c, text) extern char RNIC_ASSERT_NAME(__LINE__)[(c) ? 1 : -1]
+#endif
 /* Constant masks, usable with FIELD_GET and FIELD_PREP. */
 #define RNIC_GENMASK(h, l) ((uint32_t)((0xFFFFFFFFu >> (31 - (h))) & (0xFFFFFFFFu << (l))))
 #define RNIC_GENMASK_ULL(h, l) \
@@ -220,12 +240,16 @@ enum rnic_dma_target {
 /* SQ producer index; the write is the doorbell. */
 #define RNIC_PAGE_TX_WQE_PROD 0x10u
 #define RNIC_PAGE_TX_WQE_PROD_RESET_VALUE 0x0u
+/* Writing back what was read would act: and with this first, if at all. */
+#define RNIC_PAGE_TX_WQE_PROD_RMW_MASK 0xffffu
 #define RNIC_PAGE_TX_WQE_PROD_INDEX_MASK RNIC_GENMASK(15, 0) /* wt: Producer index in 64 B blocks. */
 #define RNIC_PAGE_TX_WQE_PROD_INDEX_SHIFT 0
 
 /* Consumer index of the receive CQ. */
 #define RNIC_PAGE_RX_CQE_CONS 0x20u
 #define RNIC_PAGE_RX_CQE_CONS_RESET_VALUE 0x0u
+/* Writing back what was read would act: and with this first, if at all. */
+#define RNIC_PAGE_RX_CQE_CONS_RMW_MASK 0xc000ffffu
 #define RNIC_PAGE_RX_CQE_CONS_INDEX_MASK RNIC_GENMASK(15, 0) /* wt: Consumer index in CQEs. */
 #define RNIC_PAGE_RX_CQE_CONS_INDEX_SHIFT 0
 #define RNIC_PAGE_RX_CQE_CONS_ARM_SOLICITED_MASK RNIC_GENMASK(30, 30) /* wt: Arm for the next solicited completion. */
@@ -236,6 +260,8 @@ enum rnic_dma_target {
 /* Consumer index of the send CQ. */
 #define RNIC_PAGE_TX_CQE_CONS 0x28u
 #define RNIC_PAGE_TX_CQE_CONS_RESET_VALUE 0x0u
+/* Writing back what was read would act: and with this first, if at all. */
+#define RNIC_PAGE_TX_CQE_CONS_RMW_MASK 0xc000ffffu
 #define RNIC_PAGE_TX_CQE_CONS_INDEX_MASK RNIC_GENMASK(15, 0) /* wt: Consumer index in CQEs. */
 #define RNIC_PAGE_TX_CQE_CONS_INDEX_SHIFT 0
 #define RNIC_PAGE_TX_CQE_CONS_ARM_SOLICITED_MASK RNIC_GENMASK(30, 30) /* wt: Arm for the next solicited completion. */
@@ -246,6 +272,8 @@ enum rnic_dma_target {
 /* RQ producer index. */
 #define RNIC_PAGE_RX_WQE_PROD 0x30u
 #define RNIC_PAGE_RX_WQE_PROD_RESET_VALUE 0x0u
+/* Writing back what was read would act: and with this first, if at all. */
+#define RNIC_PAGE_RX_WQE_PROD_RMW_MASK 0xffffu
 #define RNIC_PAGE_RX_WQE_PROD_INDEX_MASK RNIC_GENMASK(15, 0) /* wt: Producer index in 64 B blocks. */
 #define RNIC_PAGE_RX_WQE_PROD_INDEX_SHIFT 0
 
@@ -370,12 +398,16 @@ enum rnic_dma_target {
 /* Device reset. */
 #define RNIC_CSR_RESET 0x188u
 #define RNIC_CSR_RESET_RESET_VALUE 0x0u
+/* Writing back what was read would act: and with this first, if at all. */
+#define RNIC_CSR_RESET_RMW_MASK 0x0u
 #define RNIC_CSR_RESET_DEVICE_MASK RNIC_GENMASK(0, 0) /* pulse: 1: drain DMA, then reset everything but this register file's identity. HEALTH.ready falls and rises. */
 #define RNIC_CSR_RESET_DEVICE_SHIFT 0
 
 /* Starts the command in MBOX_IN. */
 #define RNIC_CSR_CMD_CTRL 0x200u
 #define RNIC_CSR_CMD_CTRL_RESET_VALUE 0x0u
+/* Writing back what was read would act: and with this first, if at all. */
+#define RNIC_CSR_CMD_CTRL_RMW_MASK 0x0u
 #define RNIC_CSR_CMD_CTRL_GO_MASK RNIC_GENMASK(0, 0) /* pulse: Ignored and counted while busy. */
 #define RNIC_CSR_CMD_CTRL_GO_SHIFT 0
 
@@ -470,6 +502,8 @@ enum rnic_dma_target {
 /* Trace. */
 #define RNIC_CSR_TRACE_CTRL 0x400u
 #define RNIC_CSR_TRACE_CTRL_RESET_VALUE 0x0u
+/* Writing back what was read would act: and with this first, if at all. */
+#define RNIC_CSR_TRACE_CTRL_RMW_MASK 0xf07u
 #define RNIC_CSR_TRACE_CTRL_ENABLE_MASK RNIC_GENMASK(0, 0) /* rw: Store events. */
 #define RNIC_CSR_TRACE_CTRL_ENABLE_SHIFT 0
 #define RNIC_CSR_TRACE_CTRL_ALL_MASK RNIC_GENMASK(1, 1) /* rw: 1: store events whether sampled or not. */
@@ -490,6 +524,8 @@ enum rnic_dma_target {
 /* Trace clock; a write sets it. 64 bits. */
 #define RNIC_CSR_TRACE_CLK 0x408u
 #define RNIC_CSR_TRACE_CLK_RESET_VALUE 0x0u
+/* Writing back what was read would act: and with this first, if at all. */
+#define RNIC_CSR_TRACE_CLK_RMW_MASK 0xffffffffffffffffull
 #define RNIC_CSR_TRACE_CLK_COUNT_MASK RNIC_GENMASK_ULL(63, 0) /* rw: Counts core cycles. */
 #define RNIC_CSR_TRACE_CLK_COUNT_SHIFT 0
 
@@ -504,6 +540,8 @@ enum rnic_dma_target {
 /* First bad register access since it was cleared. */
 #define RNIC_CSR_BAD_ACCESS 0x500u
 #define RNIC_CSR_BAD_ACCESS_RESET_VALUE 0x0u
+/* Writing back what was read would act: and with this first, if at all. */
+#define RNIC_CSR_BAD_ACCESS_RMW_MASK 0x0u
 #define RNIC_CSR_BAD_ACCESS_ADDR_MASK RNIC_GENMASK(23, 0) /* ro: Offset in BAR2. */
 #define RNIC_CSR_BAD_ACCESS_ADDR_SHIFT 0
 #define RNIC_CSR_BAD_ACCESS_WRITE_MASK RNIC_GENMASK(30, 30) /* ro: 1: it was a write. */
@@ -745,6 +783,41 @@ enum rnic_counter {
 /* Descriptor wqe: Send WQE, 64 B form. Inline data (up to 32 B here) stand where the data segments are. */
 #define RNIC_WQE_BYTES 64
 
+struct rnic_wqe_mem {
+	rnic_le64 next;
+	rnic_u8 opcode;
+	rnic_u8 signaled_to_sampled;
+	rnic_u8 inline_len_to_seg_cnt[2];
+	rnic_le16 index;
+	rnic_u8 signature;
+	rnic_u8 rsvd0[1];
+	rnic_le64 remote_va;
+	rnic_le32 rkey;
+	rnic_le32 imm;
+	rnic_le32 seg0_lkey;
+	rnic_le32 seg0_len;
+	rnic_le64 seg0_va;
+	rnic_le32 seg1_lkey;
+	rnic_le32 seg1_len;
+	rnic_le64 seg1_va;
+};
+RNIC_ASSERT(sizeof(struct rnic_wqe_mem) == 64, "size of wqe");
+RNIC_ASSERT(offsetof(struct rnic_wqe_mem, next) == 0, "wqe.next");
+RNIC_ASSERT(offsetof(struct rnic_wqe_mem, opcode) == 8, "wqe.opcode");
+RNIC_ASSERT(offsetof(struct rnic_wqe_mem, signaled_to_sampled) == 9, "wqe.signaled_to_sampled");
+RNIC_ASSERT(offsetof(struct rnic_wqe_mem, inline_len_to_seg_cnt) == 10, "wqe.inline_len_to_seg_cnt");
+RNIC_ASSERT(offsetof(struct rnic_wqe_mem, index) == 12, "wqe.index");
+RNIC_ASSERT(offsetof(struct rnic_wqe_mem, signature) == 14, "wqe.signature");
+RNIC_ASSERT(offsetof(struct rnic_wqe_mem, remote_va) == 16, "wqe.remote_va");
+RNIC_ASSERT(offsetof(struct rnic_wqe_mem, rkey) == 24, "wqe.rkey");
+RNIC_ASSERT(offsetof(struct rnic_wqe_mem, imm) == 28, "wqe.imm");
+RNIC_ASSERT(offsetof(struct rnic_wqe_mem, seg0_lkey) == 32, "wqe.seg0_lkey");
+RNIC_ASSERT(offsetof(struct rnic_wqe_mem, seg0_len) == 36, "wqe.seg0_len");
+RNIC_ASSERT(offsetof(struct rnic_wqe_mem, seg0_va) == 40, "wqe.seg0_va");
+RNIC_ASSERT(offsetof(struct rnic_wqe_mem, seg1_lkey) == 48, "wqe.seg1_lkey");
+RNIC_ASSERT(offsetof(struct rnic_wqe_mem, seg1_len) == 52, "wqe.seg1_len");
+RNIC_ASSERT(offsetof(struct rnic_wqe_mem, seg1_va) == 56, "wqe.seg1_va");
+
 /* Byte 0, bit 0, 64 bits: 0: next block. Bit 0: link to block in bits 63:6. Bit 1: longer data-segment list at that block. */
 static inline rnic_u64 rnic_wqe_get_next(const void *d)
 {
@@ -966,6 +1039,16 @@ static inline void rnic_wqe_set_seg1_va(void *d, rnic_u64 v)
 /* Descriptor data_seg: Data segment. */
 #define RNIC_DATA_SEG_BYTES 16
 
+struct rnic_data_seg_mem {
+	rnic_le32 lkey;
+	rnic_le32 len;
+	rnic_le64 va;
+};
+RNIC_ASSERT(sizeof(struct rnic_data_seg_mem) == 16, "size of data_seg");
+RNIC_ASSERT(offsetof(struct rnic_data_seg_mem, lkey) == 0, "data_seg.lkey");
+RNIC_ASSERT(offsetof(struct rnic_data_seg_mem, len) == 4, "data_seg.len");
+RNIC_ASSERT(offsetof(struct rnic_data_seg_mem, va) == 8, "data_seg.va");
+
 /* Byte 0, bit 0, 32 bits: L_Key. */
 static inline rnic_u32 rnic_data_seg_get_lkey(const void *d)
 {
@@ -998,6 +1081,29 @@ static inline void rnic_data_seg_set_va(void *d, rnic_u64 v)
 
 /* Descriptor wqe_atomic: ATOMIC WQE. */
 #define RNIC_WQE_ATOMIC_BYTES 64
+
+struct rnic_wqe_atomic_mem {
+	rnic_le64 next;
+	rnic_le64 ctrl;
+	rnic_le64 remote_va;
+	rnic_le32 rkey;
+	rnic_u8 rsvd0[4];
+	rnic_le32 result_lkey;
+	rnic_le32 result_len;
+	rnic_le64 result_va;
+	rnic_le64 swap_add;
+	rnic_le64 compare;
+};
+RNIC_ASSERT(sizeof(struct rnic_wqe_atomic_mem) == 64, "size of wqe_atomic");
+RNIC_ASSERT(offsetof(struct rnic_wqe_atomic_mem, next) == 0, "wqe_atomic.next");
+RNIC_ASSERT(offsetof(struct rnic_wqe_atomic_mem, ctrl) == 8, "wqe_atomic.ctrl");
+RNIC_ASSERT(offsetof(struct rnic_wqe_atomic_mem, remote_va) == 16, "wqe_atomic.remote_va");
+RNIC_ASSERT(offsetof(struct rnic_wqe_atomic_mem, rkey) == 24, "wqe_atomic.rkey");
+RNIC_ASSERT(offsetof(struct rnic_wqe_atomic_mem, result_lkey) == 32, "wqe_atomic.result_lkey");
+RNIC_ASSERT(offsetof(struct rnic_wqe_atomic_mem, result_len) == 36, "wqe_atomic.result_len");
+RNIC_ASSERT(offsetof(struct rnic_wqe_atomic_mem, result_va) == 40, "wqe_atomic.result_va");
+RNIC_ASSERT(offsetof(struct rnic_wqe_atomic_mem, swap_add) == 48, "wqe_atomic.swap_add");
+RNIC_ASSERT(offsetof(struct rnic_wqe_atomic_mem, compare) == 56, "wqe_atomic.compare");
 
 /* Byte 0, bit 0, 64 bits: As in wqe. */
 static inline rnic_u64 rnic_wqe_atomic_get_next(const void *d)
@@ -1091,6 +1197,30 @@ static inline void rnic_wqe_atomic_set_compare(void *d, rnic_u64 v)
 
 /* Descriptor wqe_fast_reg: FAST_REG WQE. Makes a region valid that was created invalid or has been invalidated, under a new tag. */
 #define RNIC_WQE_FAST_REG_BYTES 64
+
+struct rnic_wqe_fast_reg_mem {
+	rnic_le64 next;
+	rnic_le64 ctrl;
+	rnic_le64 va;
+	rnic_le32 key;
+	rnic_u8 local_write_to_zero_based;
+	rnic_u8 page;
+	rnic_u8 rsvd0[2];
+	rnic_le64 length;
+	rnic_le64 iova;
+	rnic_le32 first;
+	rnic_u8 rsvd1[12];
+};
+RNIC_ASSERT(sizeof(struct rnic_wqe_fast_reg_mem) == 64, "size of wqe_fast_reg");
+RNIC_ASSERT(offsetof(struct rnic_wqe_fast_reg_mem, next) == 0, "wqe_fast_reg.next");
+RNIC_ASSERT(offsetof(struct rnic_wqe_fast_reg_mem, ctrl) == 8, "wqe_fast_reg.ctrl");
+RNIC_ASSERT(offsetof(struct rnic_wqe_fast_reg_mem, va) == 16, "wqe_fast_reg.va");
+RNIC_ASSERT(offsetof(struct rnic_wqe_fast_reg_mem, key) == 24, "wqe_fast_reg.key");
+RNIC_ASSERT(offsetof(struct rnic_wqe_fast_reg_mem, local_write_to_zero_based) == 28, "wqe_fast_reg.local_write_to_zero_based");
+RNIC_ASSERT(offsetof(struct rnic_wqe_fast_reg_mem, page) == 29, "wqe_fast_reg.page");
+RNIC_ASSERT(offsetof(struct rnic_wqe_fast_reg_mem, length) == 32, "wqe_fast_reg.length");
+RNIC_ASSERT(offsetof(struct rnic_wqe_fast_reg_mem, iova) == 40, "wqe_fast_reg.iova");
+RNIC_ASSERT(offsetof(struct rnic_wqe_fast_reg_mem, first) == 48, "wqe_fast_reg.first");
 
 /* Byte 0, bit 0, 64 bits: As in wqe. */
 static inline rnic_u64 rnic_wqe_fast_reg_get_next(const void *d)
@@ -1231,6 +1361,36 @@ static inline void rnic_wqe_fast_reg_set_first(void *d, rnic_u32 v)
 /* Descriptor rq_wqe: Receive WQE, one block, up to three data segments. */
 #define RNIC_RQ_WQE_BYTES 64
 
+struct rnic_rq_wqe_mem {
+	rnic_le64 next;
+	rnic_u8 rsvd0[3];
+	rnic_u8 seg_cnt;
+	rnic_le16 index;
+	rnic_u8 rsvd1[2];
+	rnic_le32 seg0_lkey;
+	rnic_le32 seg0_len;
+	rnic_le64 seg0_va;
+	rnic_le32 seg1_lkey;
+	rnic_le32 seg1_len;
+	rnic_le64 seg1_va;
+	rnic_le32 seg2_lkey;
+	rnic_le32 seg2_len;
+	rnic_le64 seg2_va;
+};
+RNIC_ASSERT(sizeof(struct rnic_rq_wqe_mem) == 64, "size of rq_wqe");
+RNIC_ASSERT(offsetof(struct rnic_rq_wqe_mem, next) == 0, "rq_wqe.next");
+RNIC_ASSERT(offsetof(struct rnic_rq_wqe_mem, seg_cnt) == 11, "rq_wqe.seg_cnt");
+RNIC_ASSERT(offsetof(struct rnic_rq_wqe_mem, index) == 12, "rq_wqe.index");
+RNIC_ASSERT(offsetof(struct rnic_rq_wqe_mem, seg0_lkey) == 16, "rq_wqe.seg0_lkey");
+RNIC_ASSERT(offsetof(struct rnic_rq_wqe_mem, seg0_len) == 20, "rq_wqe.seg0_len");
+RNIC_ASSERT(offsetof(struct rnic_rq_wqe_mem, seg0_va) == 24, "rq_wqe.seg0_va");
+RNIC_ASSERT(offsetof(struct rnic_rq_wqe_mem, seg1_lkey) == 32, "rq_wqe.seg1_lkey");
+RNIC_ASSERT(offsetof(struct rnic_rq_wqe_mem, seg1_len) == 36, "rq_wqe.seg1_len");
+RNIC_ASSERT(offsetof(struct rnic_rq_wqe_mem, seg1_va) == 40, "rq_wqe.seg1_va");
+RNIC_ASSERT(offsetof(struct rnic_rq_wqe_mem, seg2_lkey) == 48, "rq_wqe.seg2_lkey");
+RNIC_ASSERT(offsetof(struct rnic_rq_wqe_mem, seg2_len) == 52, "rq_wqe.seg2_len");
+RNIC_ASSERT(offsetof(struct rnic_rq_wqe_mem, seg2_va) == 56, "rq_wqe.seg2_va");
+
 /* Byte 0, bit 0, 64 bits: As in wqe. */
 static inline rnic_u64 rnic_rq_wqe_get_next(const void *d)
 {
@@ -1354,6 +1514,34 @@ static inline void rnic_rq_wqe_set_seg2_va(void *d, rnic_u64 v)
 
 /* Descriptor cqe: Completion. The owner bit is in the last byte written. */
 #define RNIC_CQE_BYTES 32
+
+struct rnic_cqe_mem {
+	rnic_u8 opcode;
+	rnic_u8 status;
+	rnic_le16 wqe_index;
+	rnic_u8 qpn[3];
+	rnic_u8 ipv6_to_imm_valid;
+	rnic_le32 byte_count;
+	rnic_le32 imm;
+	rnic_le64 timestamp;
+	rnic_u8 src_qpn[3];
+	rnic_u8 rsvd0[1];
+	rnic_u8 syndrome;
+	rnic_u8 rsvd1[2];
+	rnic_u8 owner;
+};
+RNIC_ASSERT(sizeof(struct rnic_cqe_mem) == 32, "size of cqe");
+RNIC_ASSERT(offsetof(struct rnic_cqe_mem, opcode) == 0, "cqe.opcode");
+RNIC_ASSERT(offsetof(struct rnic_cqe_mem, status) == 1, "cqe.status");
+RNIC_ASSERT(offsetof(struct rnic_cqe_mem, wqe_index) == 2, "cqe.wqe_index");
+RNIC_ASSERT(offsetof(struct rnic_cqe_mem, qpn) == 4, "cqe.qpn");
+RNIC_ASSERT(offsetof(struct rnic_cqe_mem, ipv6_to_imm_valid) == 7, "cqe.ipv6_to_imm_valid");
+RNIC_ASSERT(offsetof(struct rnic_cqe_mem, byte_count) == 8, "cqe.byte_count");
+RNIC_ASSERT(offsetof(struct rnic_cqe_mem, imm) == 12, "cqe.imm");
+RNIC_ASSERT(offsetof(struct rnic_cqe_mem, timestamp) == 16, "cqe.timestamp");
+RNIC_ASSERT(offsetof(struct rnic_cqe_mem, src_qpn) == 24, "cqe.src_qpn");
+RNIC_ASSERT(offsetof(struct rnic_cqe_mem, syndrome) == 28, "cqe.syndrome");
+RNIC_ASSERT(offsetof(struct rnic_cqe_mem, owner) == 31, "cqe.owner");
 
 /* Byte 0, bit 0, 8 bits: What completed. enum rnic_cqe_opcode */
 static inline rnic_u32 rnic_cqe_get_opcode(const void *d)
@@ -1492,6 +1680,22 @@ static inline void rnic_cqe_set_owner(void *d, rnic_u32 v)
 /* Descriptor eqe: Event. */
 #define RNIC_EQE_BYTES 16
 
+struct rnic_eqe_mem {
+	rnic_u8 type;
+	rnic_u8 code;
+	rnic_u8 rsvd0[2];
+	rnic_u8 number[3];
+	rnic_u8 rsvd1[1];
+	rnic_u8 timestamp[7];
+	rnic_u8 owner;
+};
+RNIC_ASSERT(sizeof(struct rnic_eqe_mem) == 16, "size of eqe");
+RNIC_ASSERT(offsetof(struct rnic_eqe_mem, type) == 0, "eqe.type");
+RNIC_ASSERT(offsetof(struct rnic_eqe_mem, code) == 1, "eqe.code");
+RNIC_ASSERT(offsetof(struct rnic_eqe_mem, number) == 4, "eqe.number");
+RNIC_ASSERT(offsetof(struct rnic_eqe_mem, timestamp) == 8, "eqe.timestamp");
+RNIC_ASSERT(offsetof(struct rnic_eqe_mem, owner) == 15, "eqe.owner");
+
 /* Byte 0, bit 0, 8 bits: Event. enum rnic_eqe_type */
 static inline rnic_u32 rnic_eqe_get_type(const void *d)
 {
@@ -1546,6 +1750,18 @@ static inline void rnic_eqe_set_owner(void *d, rnic_u32 v)
 /* Descriptor trace_event: Trace event as the ring gives it. */
 #define RNIC_TRACE_EVENT_BYTES 16
 
+struct rnic_trace_event_mem {
+	rnic_le64 timestamp;
+	rnic_le32 info;
+	rnic_u8 qpn[3];
+	rnic_u8 event;
+};
+RNIC_ASSERT(sizeof(struct rnic_trace_event_mem) == 16, "size of trace_event");
+RNIC_ASSERT(offsetof(struct rnic_trace_event_mem, timestamp) == 0, "trace_event.timestamp");
+RNIC_ASSERT(offsetof(struct rnic_trace_event_mem, info) == 8, "trace_event.info");
+RNIC_ASSERT(offsetof(struct rnic_trace_event_mem, qpn) == 12, "trace_event.qpn");
+RNIC_ASSERT(offsetof(struct rnic_trace_event_mem, event) == 15, "trace_event.event");
+
 /* Byte 0, bit 0, 64 bits: Trace clock. */
 static inline rnic_u64 rnic_trace_event_get_timestamp(const void *d)
 {
@@ -1589,6 +1805,18 @@ static inline void rnic_trace_event_set_event(void *d, rnic_u32 v)
 /* Descriptor cmd: Head of every command. */
 #define RNIC_CMD_BYTES 128
 
+struct rnic_cmd_mem {
+	rnic_u8 opcode;
+	rnic_u8 rsvd0[1];
+	rnic_le16 token;
+	rnic_u8 number[3];
+	rnic_u8 rsvd1[121];
+};
+RNIC_ASSERT(sizeof(struct rnic_cmd_mem) == 128, "size of cmd");
+RNIC_ASSERT(offsetof(struct rnic_cmd_mem, opcode) == 0, "cmd.opcode");
+RNIC_ASSERT(offsetof(struct rnic_cmd_mem, token) == 2, "cmd.token");
+RNIC_ASSERT(offsetof(struct rnic_cmd_mem, number) == 4, "cmd.number");
+
 /* Byte 0, bit 0, 8 bits: Command. enum rnic_cmd_opcode */
 static inline rnic_u32 rnic_cmd_get_opcode(const void *d)
 {
@@ -1621,6 +1849,36 @@ static inline void rnic_cmd_set_number(void *d, rnic_u32 v)
 
 /* Descriptor cmd_mr: CREATE_MR and QUERY_MR. */
 #define RNIC_CMD_MR_BYTES 128
+
+struct rnic_cmd_mr_mem {
+	rnic_u8 opcode;
+	rnic_u8 rsvd0[1];
+	rnic_le16 token;
+	rnic_u8 number[3];
+	rnic_u8 rsvd1[1];
+	rnic_u8 key_tag;
+	rnic_u8 local_write_to_invalid;
+	rnic_le16 pd;
+	rnic_u8 page;
+	rnic_u8 rsvd2[3];
+	rnic_le64 va;
+	rnic_le64 length;
+	rnic_le64 iova;
+	rnic_le32 first;
+	rnic_u8 rsvd3[84];
+};
+RNIC_ASSERT(sizeof(struct rnic_cmd_mr_mem) == 128, "size of cmd_mr");
+RNIC_ASSERT(offsetof(struct rnic_cmd_mr_mem, opcode) == 0, "cmd_mr.opcode");
+RNIC_ASSERT(offsetof(struct rnic_cmd_mr_mem, token) == 2, "cmd_mr.token");
+RNIC_ASSERT(offsetof(struct rnic_cmd_mr_mem, number) == 4, "cmd_mr.number");
+RNIC_ASSERT(offsetof(struct rnic_cmd_mr_mem, key_tag) == 8, "cmd_mr.key_tag");
+RNIC_ASSERT(offsetof(struct rnic_cmd_mr_mem, local_write_to_invalid) == 9, "cmd_mr.local_write_to_invalid");
+RNIC_ASSERT(offsetof(struct rnic_cmd_mr_mem, pd) == 10, "cmd_mr.pd");
+RNIC_ASSERT(offsetof(struct rnic_cmd_mr_mem, page) == 12, "cmd_mr.page");
+RNIC_ASSERT(offsetof(struct rnic_cmd_mr_mem, va) == 16, "cmd_mr.va");
+RNIC_ASSERT(offsetof(struct rnic_cmd_mr_mem, length) == 24, "cmd_mr.length");
+RNIC_ASSERT(offsetof(struct rnic_cmd_mr_mem, iova) == 32, "cmd_mr.iova");
+RNIC_ASSERT(offsetof(struct rnic_cmd_mr_mem, first) == 40, "cmd_mr.first");
 
 /* Byte 0, bit 0, 8 bits: Command. enum rnic_cmd_opcode */
 static inline rnic_u32 rnic_cmd_mr_get_opcode(const void *d)
@@ -1792,6 +2050,30 @@ static inline void rnic_cmd_mr_set_first(void *d, rnic_u32 v)
 /* Descriptor cmd_cq: CREATE_CQ and QUERY_CQ. */
 #define RNIC_CMD_CQ_BYTES 128
 
+struct rnic_cmd_cq_mem {
+	rnic_u8 opcode;
+	rnic_u8 rsvd0[1];
+	rnic_le16 token;
+	rnic_u8 number[3];
+	rnic_u8 rsvd1[1];
+	rnic_u8 log_size;
+	rnic_u8 eqn;
+	rnic_u8 rsvd2[6];
+	rnic_le64 base;
+	rnic_le16 prod;
+	rnic_le16 cons;
+	rnic_u8 rsvd3[100];
+};
+RNIC_ASSERT(sizeof(struct rnic_cmd_cq_mem) == 128, "size of cmd_cq");
+RNIC_ASSERT(offsetof(struct rnic_cmd_cq_mem, opcode) == 0, "cmd_cq.opcode");
+RNIC_ASSERT(offsetof(struct rnic_cmd_cq_mem, token) == 2, "cmd_cq.token");
+RNIC_ASSERT(offsetof(struct rnic_cmd_cq_mem, number) == 4, "cmd_cq.number");
+RNIC_ASSERT(offsetof(struct rnic_cmd_cq_mem, log_size) == 8, "cmd_cq.log_size");
+RNIC_ASSERT(offsetof(struct rnic_cmd_cq_mem, eqn) == 9, "cmd_cq.eqn");
+RNIC_ASSERT(offsetof(struct rnic_cmd_cq_mem, base) == 16, "cmd_cq.base");
+RNIC_ASSERT(offsetof(struct rnic_cmd_cq_mem, prod) == 24, "cmd_cq.prod");
+RNIC_ASSERT(offsetof(struct rnic_cmd_cq_mem, cons) == 26, "cmd_cq.cons");
+
 /* Byte 0, bit 0, 8 bits: Command. enum rnic_cmd_opcode */
 static inline rnic_u32 rnic_cmd_cq_get_opcode(const void *d)
 {
@@ -1876,6 +2158,28 @@ static inline void rnic_cmd_cq_set_cons(void *d, rnic_u32 v)
 /* Descriptor cmd_eq: CREATE_EQ and QUERY_EQ. */
 #define RNIC_CMD_EQ_BYTES 128
 
+struct rnic_cmd_eq_mem {
+	rnic_u8 opcode;
+	rnic_u8 rsvd0[1];
+	rnic_le16 token;
+	rnic_u8 number[3];
+	rnic_u8 rsvd1[1];
+	rnic_u8 log_size;
+	rnic_u8 vector;
+	rnic_u8 rsvd2[6];
+	rnic_le64 base;
+	rnic_le16 cons;
+	rnic_u8 rsvd3[102];
+};
+RNIC_ASSERT(sizeof(struct rnic_cmd_eq_mem) == 128, "size of cmd_eq");
+RNIC_ASSERT(offsetof(struct rnic_cmd_eq_mem, opcode) == 0, "cmd_eq.opcode");
+RNIC_ASSERT(offsetof(struct rnic_cmd_eq_mem, token) == 2, "cmd_eq.token");
+RNIC_ASSERT(offsetof(struct rnic_cmd_eq_mem, number) == 4, "cmd_eq.number");
+RNIC_ASSERT(offsetof(struct rnic_cmd_eq_mem, log_size) == 8, "cmd_eq.log_size");
+RNIC_ASSERT(offsetof(struct rnic_cmd_eq_mem, vector) == 9, "cmd_eq.vector");
+RNIC_ASSERT(offsetof(struct rnic_cmd_eq_mem, base) == 16, "cmd_eq.base");
+RNIC_ASSERT(offsetof(struct rnic_cmd_eq_mem, cons) == 24, "cmd_eq.cons");
+
 /* Byte 0, bit 0, 8 bits: Command. enum rnic_cmd_opcode */
 static inline rnic_u32 rnic_cmd_eq_get_opcode(const void *d)
 {
@@ -1949,6 +2253,41 @@ static inline void rnic_cmd_eq_set_cons(void *d, rnic_u32 v)
 
 /* Descriptor cmd_path: CREATE_PATH and QUERY_PATH. */
 #define RNIC_CMD_PATH_BYTES 128
+
+struct rnic_cmd_path_mem {
+	rnic_u8 opcode;
+	rnic_u8 rsvd0[1];
+	rnic_le16 token;
+	rnic_u8 number[3];
+	rnic_u8 rsvd1[1];
+	rnic_u8 dmac[6];
+	rnic_u8 smac[6];
+	rnic_u8 ipv6_to_pcp;
+	rnic_u8 ecn_to_dscp;
+	rnic_u8 ttl;
+	rnic_u8 rsvd2[1];
+	rnic_u8 vlan_id[2];
+	rnic_le16 sport;
+	rnic_u8 flow_label[3];
+	rnic_u8 rsvd3[1];
+	rnic_u8 sip[16];
+	rnic_u8 dip[16];
+	rnic_u8 rsvd4[64];
+};
+RNIC_ASSERT(sizeof(struct rnic_cmd_path_mem) == 128, "size of cmd_path");
+RNIC_ASSERT(offsetof(struct rnic_cmd_path_mem, opcode) == 0, "cmd_path.opcode");
+RNIC_ASSERT(offsetof(struct rnic_cmd_path_mem, token) == 2, "cmd_path.token");
+RNIC_ASSERT(offsetof(struct rnic_cmd_path_mem, number) == 4, "cmd_path.number");
+RNIC_ASSERT(offsetof(struct rnic_cmd_path_mem, dmac) == 8, "cmd_path.dmac");
+RNIC_ASSERT(offsetof(struct rnic_cmd_path_mem, smac) == 14, "cmd_path.smac");
+RNIC_ASSERT(offsetof(struct rnic_cmd_path_mem, ipv6_to_pcp) == 20, "cmd_path.ipv6_to_pcp");
+RNIC_ASSERT(offsetof(struct rnic_cmd_path_mem, ecn_to_dscp) == 21, "cmd_path.ecn_to_dscp");
+RNIC_ASSERT(offsetof(struct rnic_cmd_path_mem, ttl) == 22, "cmd_path.ttl");
+RNIC_ASSERT(offsetof(struct rnic_cmd_path_mem, vlan_id) == 24, "cmd_path.vlan_id");
+RNIC_ASSERT(offsetof(struct rnic_cmd_path_mem, sport) == 26, "cmd_path.sport");
+RNIC_ASSERT(offsetof(struct rnic_cmd_path_mem, flow_label) == 28, "cmd_path.flow_label");
+RNIC_ASSERT(offsetof(struct rnic_cmd_path_mem, sip) == 32, "cmd_path.sip");
+RNIC_ASSERT(offsetof(struct rnic_cmd_path_mem, dip) == 48, "cmd_path.dip");
 
 /* Byte 0, bit 0, 8 bits: Command. enum rnic_cmd_opcode */
 static inline rnic_u32 rnic_cmd_path_get_opcode(const void *d)
@@ -2134,6 +2473,98 @@ static inline void rnic_cmd_path_set_dip(void *d, const void *from)
 
 /* Descriptor cmd_qp: CREATE_QP, MODIFY_QP and QUERY_QP. attr_mask says which attributes a MODIFY carries. */
 #define RNIC_CMD_QP_BYTES 128
+
+struct rnic_cmd_qp_mem {
+	rnic_u8 opcode;
+	rnic_u8 rsvd0[1];
+	rnic_le16 token;
+	rnic_u8 number[3];
+	rnic_u8 rsvd1[1];
+	rnic_u8 mask_pkey_to_mask_rnr_timer;
+	rnic_u8 mask_timeout_to_mask_cur_state;
+	rnic_u8 rsvd2[2];
+	rnic_u8 state_to_cur_state;
+	rnic_u8 type_to_sq_sig_all;
+	rnic_le16 pd;
+	rnic_u8 dest_qpn[3];
+	rnic_u8 mtu;
+	rnic_u8 rq_psn[3];
+	rnic_u8 rsvd3[1];
+	rnic_u8 sq_psn[3];
+	rnic_u8 rsvd4[1];
+	rnic_le16 pkey;
+	rnic_u8 remote_write_to_remote_atomic;
+	rnic_u8 min_rnr_timer;
+	rnic_u8 timeout;
+	rnic_u8 retry_cnt_to_rnr_retry;
+	rnic_u8 max_rd_atomic;
+	rnic_u8 max_dest_rd_atomic;
+	rnic_le32 qkey;
+	rnic_le16 path;
+	rnic_u8 rsvd5[2];
+	rnic_le16 send_cqn;
+	rnic_u8 log_sq;
+	rnic_u8 rsvd6[1];
+	rnic_le16 recv_cqn;
+	rnic_u8 log_rq;
+	rnic_u8 rsvd7[1];
+	rnic_u8 rate[3];
+	rnic_u8 rsvd8[1];
+	rnic_le64 sq_base;
+	rnic_le64 rq_base;
+	rnic_le16 q_sq_prod;
+	rnic_le16 q_sq_fetch;
+	rnic_u8 q_next_psn[3];
+	rnic_u8 rsvd9[1];
+	rnic_u8 q_una_psn[3];
+	rnic_u8 rsvd10[1];
+	rnic_u8 q_epsn[3];
+	rnic_u8 rsvd11[1];
+	rnic_u8 q_msn[3];
+	rnic_u8 rsvd12[1];
+	rnic_le16 q_rq_prod;
+	rnic_le16 q_rq_cons;
+	rnic_u8 q_err_cause;
+	rnic_u8 rsvd13[31];
+};
+RNIC_ASSERT(sizeof(struct rnic_cmd_qp_mem) == 128, "size of cmd_qp");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, opcode) == 0, "cmd_qp.opcode");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, token) == 2, "cmd_qp.token");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, number) == 4, "cmd_qp.number");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, mask_pkey_to_mask_rnr_timer) == 8, "cmd_qp.mask_pkey_to_mask_rnr_timer");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, mask_timeout_to_mask_cur_state) == 9, "cmd_qp.mask_timeout_to_mask_cur_state");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, state_to_cur_state) == 12, "cmd_qp.state_to_cur_state");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, type_to_sq_sig_all) == 13, "cmd_qp.type_to_sq_sig_all");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, pd) == 14, "cmd_qp.pd");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, dest_qpn) == 16, "cmd_qp.dest_qpn");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, mtu) == 19, "cmd_qp.mtu");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, rq_psn) == 20, "cmd_qp.rq_psn");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, sq_psn) == 24, "cmd_qp.sq_psn");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, pkey) == 28, "cmd_qp.pkey");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, remote_write_to_remote_atomic) == 30, "cmd_qp.remote_write_to_remote_atomic");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, min_rnr_timer) == 31, "cmd_qp.min_rnr_timer");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, timeout) == 32, "cmd_qp.timeout");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, retry_cnt_to_rnr_retry) == 33, "cmd_qp.retry_cnt_to_rnr_retry");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, max_rd_atomic) == 34, "cmd_qp.max_rd_atomic");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, max_dest_rd_atomic) == 35, "cmd_qp.max_dest_rd_atomic");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, qkey) == 36, "cmd_qp.qkey");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, path) == 40, "cmd_qp.path");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, send_cqn) == 44, "cmd_qp.send_cqn");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, log_sq) == 46, "cmd_qp.log_sq");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, recv_cqn) == 48, "cmd_qp.recv_cqn");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, log_rq) == 50, "cmd_qp.log_rq");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, rate) == 52, "cmd_qp.rate");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, sq_base) == 56, "cmd_qp.sq_base");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, rq_base) == 64, "cmd_qp.rq_base");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, q_sq_prod) == 72, "cmd_qp.q_sq_prod");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, q_sq_fetch) == 74, "cmd_qp.q_sq_fetch");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, q_next_psn) == 76, "cmd_qp.q_next_psn");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, q_una_psn) == 80, "cmd_qp.q_una_psn");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, q_epsn) == 84, "cmd_qp.q_epsn");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, q_msn) == 88, "cmd_qp.q_msn");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, q_rq_prod) == 92, "cmd_qp.q_rq_prod");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, q_rq_cons) == 94, "cmd_qp.q_rq_cons");
+RNIC_ASSERT(offsetof(struct rnic_cmd_qp_mem, q_err_cause) == 96, "cmd_qp.q_err_cause");
 
 /* Byte 0, bit 0, 8 bits: Command. enum rnic_cmd_opcode */
 static inline rnic_u32 rnic_cmd_qp_get_opcode(const void *d)

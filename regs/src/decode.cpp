@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <iterator>
 #include <map>
@@ -29,6 +30,16 @@ std::string value_text(const Map& map, const std::optional<std::size_t>& e, std:
   const auto name = enum_text(map, e, v);
   const auto number = width <= 4 ? fmt::format("{}", v) : fmt::format("{:#x}", v);
   return name.empty() ? number : fmt::format("{}({})", name, number);
+}
+
+std::uint64_t field_value(std::span<const std::uint8_t> bytes, std::size_t base,
+                          const DescField& f) {
+  std::uint64_t v = 0;
+  for (unsigned i = 0; i < f.width; ++i) {
+    const unsigned bit = f.bit + i;
+    v |= static_cast<std::uint64_t>(bytes[base + bit / 8] >> (bit % 8) & 1U) << i;
+  }
+  return v;
 }
 
 std::string fields_text(const Map& map, const Register& r, std::uint64_t v, unsigned lo,
@@ -85,6 +96,7 @@ std::string decode_registers(const Map& map, const Block& block, const std::stri
   for (const auto& r : block.registers) {
     for (std::uint64_t i = 0; i < r.count; ++i) {
       for (unsigned w = 0; w < r.width / 32; ++w) {
+        if (!r.readable() && places.contains(r.element_offset(i) + 4 * w)) continue;
         places[r.element_offset(i) + 4 * w] = {&r, i, w};
       }
     }
@@ -95,7 +107,7 @@ std::string decode_registers(const Map& map, const Block& block, const std::stri
   for (const auto& [at, v] : words) {
     if (const auto it = places.find(at); it != places.end()) {
       const auto& [r, i, w] = it->second;
-      const auto name = r->is_array ? fmt::format("{}[{}]", r->name, i) : r->name;
+      const auto name = r->name + r->element_suffix(i);
       if (r->width == 32) {
         fmt::format_to(out, "{:#010x} {} = {:#010x} {}\n", at, name, v,
                        fields_text(map, *r, v, 0, 31));
@@ -148,7 +160,15 @@ std::string decode_descriptor(const Map& map, const Descriptor& desc,
   auto out = std::back_inserter(text);
   for (std::size_t base = 0; base < bytes.size(); base += desc.size) {
     fmt::format_to(out, "{} [{}]\n", desc.name, base / desc.size);
-    for (const auto& f : desc.fields) {
+    auto fields = desc.fields;  // those of the variant that the tag chooses too
+    for (const auto& u : desc.unions) {
+      const auto tag = field_value(bytes, base, desc.fields[u.tag]);
+      for (const auto& v : u.variants) {
+        if (std::find(v.when.begin(), v.when.end(), tag) == v.when.end()) continue;
+        fields.insert(fields.end(), v.fields.begin(), v.fields.end());
+      }
+    }
+    for (const auto& f : fields) {
       if (f.bytes) {
         fmt::format_to(out, "  {} =", f.name);
         for (unsigned i = 0; i < f.width / 8; ++i) {
@@ -157,11 +177,7 @@ std::string decode_descriptor(const Map& map, const Descriptor& desc,
         fmt::format_to(out, "\n");
         continue;
       }
-      std::uint64_t v = 0;
-      for (unsigned i = 0; i < f.width; ++i) {
-        const unsigned bit = f.bit + i;
-        v |= static_cast<std::uint64_t>(bytes[base + bit / 8] >> (bit % 8) & 1U) << i;
-      }
+      const auto v = field_value(bytes, base, f);
       fmt::format_to(out, "  {} = {}\n", f.name, value_text(map, f.enum_index, v, f.width));
     }
   }

@@ -3,6 +3,7 @@
 
 #include <iterator>
 
+#include "c_struct.hpp"
 #include "outputs.hpp"
 
 namespace rnic::regs {
@@ -12,21 +13,41 @@ namespace {
 // lower-case one.
 constexpr const char* kPrologue = R"(#ifdef __KERNEL__
 #include <linux/bits.h>
+#include <linux/build_bug.h>
+#include <linux/stddef.h>
 #include <linux/string.h>
 #include <linux/types.h>
 typedef u8 @p@_u8;
 typedef u16 @p@_u16;
 typedef u32 @p@_u32;
 typedef u64 @p@_u64;
+typedef __le16 @p@_le16;
+typedef __le32 @p@_le32;
+typedef __le64 @p@_le64;
+#define @P@_ASSERT(c, text) static_assert(c, text)
 #define @P@_GENMASK(h, l) ((@p@_u32)GENMASK(h, l))
 #define @P@_GENMASK_ULL(h, l) GENMASK_ULL(h, l)
 #else
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 typedef uint8_t @p@_u8;
 typedef uint16_t @p@_u16;
 typedef uint32_t @p@_u32;
 typedef uint64_t @p@_u64;
+/* Little-endian in memory: convert, or use the get and set functions. */
+typedef uint16_t @p@_le16;
+typedef uint32_t @p@_le32;
+typedef uint64_t @p@_le64;
+#ifdef __cplusplus
+#define @P@_ASSERT(c, text) static_assert(c, text)
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define @P@_ASSERT(c, text) _Static_assert(c, text)
+#else
+#define @P@_ASSERT_NAME2(line) @p@_assert_line_##line
+#define @P@_ASSERT_NAME(line) @P@_ASSERT_NAME2(line)
+#define @P@_ASSERT(c, text) extern char @P@_ASSERT_NAME(__LINE__)[(c) ? 1 : -1]
+#endif
 /* Constant masks, usable with FIELD_GET and FIELD_PREP. */
 #define @P@_GENMASK(h, l) ((uint32_t)((0xFFFFFFFFu >> (31 - (h))) & (0xFFFFFFFFu << (l))))
 #define @P@_GENMASK_ULL(h, l) \
@@ -165,12 +186,33 @@ class CHeader {
     line("");
     line("/* {}{} */", comment(r.desc), r.width == 64 ? " 64 bits." : "");
     if (r.is_array) {
-      line("#define {}(i) (0x{:x}u + 0x{:x}u * (i))", ru, r.offset, r.stride);
+      static constexpr const char* kIndex[] = {"i", "j", "k", "l", "m", "n", "o", "p", "q"};
+      std::string args, sum;
+      for (std::size_t d = 0; d < r.dims.size(); ++d) {
+        args += fmt::format("{}{}", d == 0 ? "" : ", ", kIndex[d]);
+        sum += fmt::format(" + 0x{:x}u * ({})", r.dims[d].stride, kIndex[d]);
+      }
+      line("#define {}({}) (0x{:x}u{})", ru, args, r.offset, sum);
       line("#define {}_COUNT {}u", ru, r.count);
+      for (std::size_t d = 0; r.dims.size() > 1 && d < r.dims.size(); ++d) {
+        line("#define {}_COUNT_{} {}u", ru, to_upper(kIndex[d]), r.dims[d].count);
+      }
     } else {
       line("#define {} 0x{:x}u", ru, r.offset);
     }
     line("#define {}_RESET_VALUE {}", ru, literal(r.reset_value()));
+    if (r.writable() && r.rmw_hurts()) {
+      std::uint64_t keep = 0;
+      for (const auto& f : r.fields) {
+        const bool ones_act = access_info(f.access).on_write == OnWrite::kOneClear ||
+                              access_info(f.access).on_write == OnWrite::kOneSet ||
+                              access_info(f.access).on_write == OnWrite::kOneToggle ||
+                              access_info(f.access).on_write == OnWrite::kPulse;
+        if (f.writable() && f.readable() && !ones_act) keep |= ones(f.width) << f.lsb;
+      }
+      line("/* Writing back what was read would act: and with this first, if at all. */");
+      line("#define {}_RMW_MASK {}", ru, literal(keep));
+    }
     for (const auto& f : r.fields) {
       line("#define {}_{}_MASK {}_GENMASK{}({}, {}) /* {}: {} */", ru, to_upper(f.name), up_,
            r.width == 64 ? "_ULL" : "", f.msb(), f.lsb, access_name(f.access), comment(f.desc));
@@ -200,15 +242,26 @@ class CHeader {
     line("");
     line("/* Descriptor {}: {} */", d.name, comment(d.desc));
     line("#define {}_{}_BYTES {}", up_, to_upper(d.name), d.size);
-    for (const auto& f : d.fields) {
-      line("");
-      line("/* Byte {}, bit {}, {} bits: {}{} */", f.bit / 8, f.bit % 8, f.width, comment(f.desc),
-           f.enum_index ? fmt::format(" enum {}_{}", lo_, map_.enums[*f.enum_index].name) : "");
-      if (f.bytes) {
-        emit_bytes_field(d, f);
-      } else {
-        emit_value_field(d, f);
+    text_ += c_struct(map_, d);
+    for (const auto& f : d.fields) emit_desc_field(d, f);
+    for (const auto& u : d.unions) {
+      for (const auto& v : u.variants) {
+        for (auto f : v.fields) {  // <descriptor>_get_<variant>_<field>
+          f.name = v.name + "_" + f.name;
+          emit_desc_field(d, f);
+        }
       }
+    }
+  }
+
+  void emit_desc_field(const Descriptor& d, const DescField& f) {
+    line("");
+    line("/* Byte {}, bit {}, {} bits: {}{} */", f.bit / 8, f.bit % 8, f.width, comment(f.desc),
+         f.enum_index ? fmt::format(" enum {}_{}", lo_, map_.enums[*f.enum_index].name) : "");
+    if (f.bytes) {
+      emit_bytes_field(d, f);
+    } else {
+      emit_value_field(d, f);
     }
   }
 

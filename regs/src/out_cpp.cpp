@@ -206,9 +206,13 @@ class CppHeader {
     line("  static constexpr std::uint64_t kStride = 0x{:x};", r.stride);
     line("  static constexpr bool kRmwSafe = {};", rmw_safe(r) ? "true" : "false");
     line("  static constexpr {} kResetValue = 0x{:x};", raw, r.reset_value());
-    line(
-        "  static constexpr std::uint64_t offset(std::uint64_t i = 0) { return kOffset + kStride * "
-        "i; }");
+    if (r.dims.size() < 2) {
+      line(
+          "  static constexpr std::uint64_t offset(std::uint64_t i = 0) { return kOffset + kStride "
+          "* i; }");
+    } else {
+      emit_offsets(r);
+    }
     line("  static constexpr FieldInfo kFields[] = {");
     for (const auto& f : r.fields) {
       line("      {},", field_info(f.name, f.lsb, f.width, false, f.enum_index));
@@ -230,6 +234,21 @@ class CppHeader {
       line("  }");
     }
     line("};");
+  }
+
+  // By all indices, and by the number of the element counted row by row.
+  void emit_offsets(const Register& r) {
+    std::string args, sum, flat;
+    std::uint64_t below = r.count;
+    for (std::size_t d = 0; d < r.dims.size(); ++d) {
+      below /= r.dims[d].count;
+      args += fmt::format("{}std::uint64_t i{}", d == 0 ? "" : ", ", d);
+      sum += fmt::format(" + 0x{:x} * i{}", r.dims[d].stride, d);
+      flat += fmt::format(" + 0x{:x} * (i / {} % {})", r.dims[d].stride, below, r.dims[d].count);
+    }
+    line("  static constexpr std::uint64_t offset({}) {{ return kOffset{}; }}", args, sum);
+    line("  static constexpr std::uint64_t offset(std::uint64_t i = 0) {{ return kOffset{}; }}",
+         flat);
   }
 
   void emit_counters() {
@@ -266,6 +285,14 @@ class CppHeader {
     line("  constexpr Storage& storage() { return storage_; }");
     line("  [[nodiscard]] constexpr const Storage& storage() const { return storage_; }");
     for (const auto& f : d.fields) emit_desc_field(cls, f);
+    for (const auto& u : d.unions) {
+      for (const auto& v : u.variants) {
+        for (auto f : v.fields) {
+          f.name = v.name + "_" + f.name;
+          emit_desc_field(cls, f);
+        }
+      }
+    }
     line("");
     line(" private:");
     line("  Storage storage_{};");

@@ -83,15 +83,14 @@ class Markdown {
     line("| offset | name | bits | access | reset | meaning |");
     line("|---|---|---|---|---|---|");
     for (const auto& r : b.registers) {
-      line("| 0x{:05x} | **{}**{} | {} |  | 0x{:x} | {} |", r.offset, r.name,
-           r.is_array ? fmt::format(" [{}], stride {:#x}", r.count, r.stride) : "",
+      line("| 0x{:05x} | **{}**{} | {} |  | 0x{:x} | {} |", r.offset, r.name, repetition(r),
            bits(r.width - 1, 0), r.reset_value(), cell(r.desc));
       for (const auto& f : r.fields) {
-        line("| | {} | {} | {}{} | {} | {}{}{} |", f.name, bits(f.msb(), f.lsb),
+        line("| | {} | {} | {}{} | {} | {}{}{}{} |", f.name, bits(f.msb(), f.lsb),
              access_name(f.access), f.is_const ? ", constant" : "",
              f.hw.in || f.hw.inout ? "hardware" : fmt::format("0x{:x}", f.reset), cell(f.desc),
              f.unit.empty() ? "" : fmt::format(" Unit: {}.", f.unit),
-             f.enum_index ? fmt::format(" See {}.", map_.enums[*f.enum_index].name) : "");
+             f.enum_index ? fmt::format(" See {}.", map_.enums[*f.enum_index].name) : "", more(f));
       }
     }
     if (b.windows.empty()) return;
@@ -102,6 +101,28 @@ class Markdown {
       line("| 0x{:05x} | {} | 0x{:x} | {} | {} |", w.offset, w.name, w.size,
            w.writable ? "rw" : "ro", cell(w.desc));
     }
+  }
+
+  static std::string repetition(const Register& r) {
+    std::string s;
+    for (const auto& d : r.dims) s += fmt::format(" [{}], stride {:#x}", d.count, d.stride);
+    if (r.external) s += ", external";
+    if (r.width == 64 && !r.buffered) s += ", two words on their own";
+    return s;
+  }
+
+  // What the access type does not say already.
+  static std::string more(const Field& f) {
+    std::string s;
+    if (f.collision == Collision::kSoftware) s += " Software acts on top of hardware.";
+    if (f.counter) {
+      s += f.counter->saturate ? fmt::format(" Counts, saturates at {:#x}.", f.counter->max)
+                               : " Counts, wraps.";
+    }
+    if (f.lock) {
+      s += fmt::format(" Writable only while {} is {}.", f.lock->by, f.lock->when ? 0 : 1);
+    }
+    return s;
   }
 
   void counters() {
@@ -139,7 +160,23 @@ class Markdown {
     line("");
     line("| byte | bit | width | field | meaning |");
     line("|---|---|---|---|---|");
-    for (const auto& f : d.fields) {
+    fields(d.fields);
+    for (const auto& u : d.unions) {
+      for (const auto& v : u.variants) {
+        std::string when;
+        for (const auto& w : v.when_names) when += (when.empty() ? "" : ", ") + w;
+        line("");
+        line("**{}** when {} is {}. {}", v.name, u.by, when, v.desc);
+        line("");
+        line("| byte | bit | width | field | meaning |");
+        line("|---|---|---|---|---|");
+        fields(v.fields);
+      }
+    }
+  }
+
+  void fields(const std::vector<DescField>& list) {
+    for (const auto& f : list) {
       line("| {} | {} | {} | {} | {}{}{}{} |", f.bit / 8, f.bit % 8, f.width, f.name, cell(f.desc),
            f.unit.empty() ? "" : fmt::format(" Unit: {}.", f.unit),
            f.enum_index ? fmt::format(" See {}.", map_.enums[*f.enum_index].name) : "",

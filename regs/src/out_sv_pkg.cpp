@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
+#include <vector>
 
 #include "outputs.hpp"
 #include "wrap.hpp"
@@ -27,6 +29,26 @@ void emit_enums(const Map& map, std::string& text) {
   }
 }
 
+// Each variant of a union is a struct of its own, with the common fields.
+std::vector<Descriptor> with_variants(const Map& map) {
+  std::vector<Descriptor> list;
+  for (const auto& d : map.descriptors) {
+    list.push_back(d);
+    for (const auto& u : d.unions) {
+      for (const auto& v : u.variants) {
+        auto x = d;
+        x.name += "_" + v.name;
+        x.desc = v.desc.empty() ? d.desc : v.desc;
+        x.fields.insert(x.fields.end(), v.fields.begin(), v.fields.end());
+        std::stable_sort(x.fields.begin(), x.fields.end(),
+                         [](const DescField& a, const DescField& b) { return a.bit < b.bit; });
+        list.push_back(std::move(x));
+      }
+    }
+  }
+  return list;
+}
+
 std::string range_of(unsigned width) {
   return width == 1 ? std::string("") : fmt::format("[{}:0] ", width - 1);
 }
@@ -41,7 +63,7 @@ std::string emit_sv_desc_pkg(const Map& map) {
   auto out = std::back_inserter(text);
   fmt::format_to(out, "package {}_desc_pkg;\n", map.name);
   emit_enums(map, text);
-  for (const auto& d : map.descriptors) {
+  for (const auto& d : with_variants(map)) {
     fmt::format_to(out, "\n  // {}\n", d.desc);
     fmt::format_to(out, "  localparam int unsigned {}_BYTES = {};\n", to_upper(d.name), d.size);
     fmt::format_to(out, "  localparam int unsigned {}_W = {};\n", to_upper(d.name), d.size * 8);
@@ -96,6 +118,12 @@ std::string emit_sv_regs_pkg(const Map& map) {
       if (r.is_array) {
         fmt::format_to(out, "  localparam int unsigned {}_COUNT = {};\n", ru, r.count);
         fmt::format_to(out, "  localparam int unsigned {}_STRIDE = {};\n", ru, r.stride);
+        for (std::size_t k = 0; r.dims.size() > 1 && k < r.dims.size(); ++k) {
+          fmt::format_to(out, "  localparam int unsigned {}_COUNT_{} = {};\n", ru, k,
+                         r.dims[k].count);
+          fmt::format_to(out, "  localparam int unsigned {}_STRIDE_{} = {};\n", ru, k,
+                         r.dims[k].stride);
+        }
       }
       fmt::format_to(out, "  localparam logic [{}:0] {}_RESET = {}'h{:x};\n", r.width - 1, ru,
                      r.width, r.reset_value());

@@ -16,6 +16,7 @@ constexpr std::array kOutputs = {
     Output{"md", "Markdown document", true, out_md},
     Output{"model", "C++ reference model of each register file", false, out_model},
     Output{"bench", "Simulation bench: RTL against the reference model", false, out_bench},
+    Output{"props", "Formal properties of each register file", false, out_props},
 };
 
 }  // namespace
