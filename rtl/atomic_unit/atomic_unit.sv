@@ -11,7 +11,7 @@
 `include "rnic_assert.svh"
 module atomic_unit #(
   parameter int unsigned DATA_W = 512,
-  parameter int unsigned N_AT = 16,      // in flight; a power of two, 2 to 256
+  parameter int unsigned N_AT = 32,      // in flight; a power of two, 2 to 256
   parameter int unsigned TAG_W = 32      // what the requester wants back with the result
 ) (
   input  logic                   clk_i,

@@ -330,7 +330,7 @@ module resp_store #(
   logic [177:0] entry;
   assign entry = {item_waits_i, item_i.kind == rnic_pkg::ACKR_ATOMIC, item_i.psn, item_i.msn,
                   item_i.va, item_i.rkey, item_i.len};
-  ram_1w_nr #(.W(178), .DEPTH(N_QP * 16), .N_RD(2)) u_entries (
+  ram_1w_nr #(.W(178), .DEPTH(2**AW * 16), .N_RD(2)) u_entries (
       .clk_i,
       .wr_en_i(fresh_o),
       .wr_addr_i({item_idx, index_o}),
@@ -346,7 +346,7 @@ module resp_store #(
                 (op == OP_AGAIN && !void_op);
   assign k_new = fresh_o ? {1'b1, 24'd0} : op == OP_TURN ? {1'b0, turn_k} : {1'b1, again_k};
   assign k_index = fresh_o ? c.head[3:0] : op_index;
-  ram_1w_nr #(.W(25), .DEPTH(N_QP * 16), .N_RD(2)) u_progress (
+  ram_1w_nr #(.W(25), .DEPTH(2**AW * 16), .N_RD(2)) u_progress (
       .clk_i,
       .wr_en_i(k_en),
       .wr_addr_i({op_idx, k_index}),
@@ -355,7 +355,7 @@ module resp_store #(
       .rd_addr_i({rd_addr1_i, rd_addr0_i}),
       .rd_data_o({rd_k1_o, rd_k0_o})
   );
-  ram_sdp #(.W(64), .DEPTH(N_QP * 16)) u_values (
+  ram_sdp #(.W(64), .DEPTH(2**AW * 16)) u_values (
       .clk_i,
       .wr_en_i(op == OP_REL && !void_op && rel_result),
       .wr_addr_i({op_idx, op_index}),
