@@ -206,6 +206,27 @@ TEST_CASE("programs of all verbs through bad weather, RTL against golden", "[.rc
   CHECK(duplicates > 0);
 }
 
+TEST_CASE("one side asks through bad weather, RTL against golden", "[.rc]") {
+  for (const bool rtl_asks : {true, false}) {
+    for (uint64_t seed = 0; seed < 4; ++seed) {
+      const uint64_t root = context_seed() * 1000 + seed;
+      const uint32_t mtu = 256u << (seed % 5);
+      INFO("requester is the " << (rtl_asks ? "RTL" : "golden endpoint") << ", seed " << root);
+      GoldenBed bed({.rules = bad_weather(0.01), .seed = root, .check_wire = false});
+      bed.connect(quick(mtu));
+      ProgramConfig c = all_verbs(root, mtu);
+      c.both_ways = false;
+      c.requests = 150;
+      const Program p = make_program(c);
+      golden::Endpoint& first = rtl_asks ? static_cast<golden::Endpoint&>(*bed.rtl) : bed.gold;
+      golden::Endpoint& second = rtl_asks ? static_cast<golden::Endpoint&>(bed.gold) : *bed.rtl;
+      ProgramRun run(bed.world, first, second);
+      run.add(p, 0, late());
+      CHECK(run.run(50'000'000'000));
+    }
+  }
+}
+
 TEST_CASE("programs of all verbs through bad weather, RTL against RTL", "[.rc]") {
   for (uint64_t seed = 0; seed < 10; ++seed) {
     const uint64_t root = context_seed() * 1000 + 500 + seed;
