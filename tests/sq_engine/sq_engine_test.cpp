@@ -1253,6 +1253,25 @@ TEST_CASE("sq_engine sends 2^31 bytes at most") {
   CHECK(kMsg.get(w.msgs[0].second, "last_psn") == 5 + 0x80000000u / 4096 - 1);
 }
 
+TEST_CASE("sq_engine sends every packet of 2^31 bytes", "[.soak]") {
+  World w;
+  auto r = rng("large");
+  w.qp(1, 5, 0xFFF000);
+  std::vector<Segment> list;
+  uint32_t left = 0x80000000u;
+  for (int i = 0; i < 6; ++i) {
+    const uint32_t n = i == 5 ? left : static_cast<uint32_t>(r.between(1, left / 2));
+    list.push_back({1, n, r.bits(44)});
+    left -= n;
+  }
+  const Wqe wqe = Wqe::write(0xFFFF'FFFF'0000, 7, list);
+  w.post(1, wqe, 0);
+  w.turn(1);
+  w.drain(20'000'000);
+  CHECK(w.sent.size() == 0x80000000u / 4096);
+  check_qp(w, 1, {{wqe, 0}}, 4096, 0xFFF000);
+}
+
 TEST_CASE("sq_engine fails a message in its middle when its key is gone, without a second record") {
   World w;
   w.auto_turn = false;

@@ -848,9 +848,18 @@ void run_random(N& nic, Rng& r, const std::vector<uint64_t>& qpns, uint64_t per_
                 bool blueflame = true, double rewinds = 0, Mix mix = {}) {
   std::map<uint64_t, uint64_t> left;
   for (uint64_t q : qpns) left[q] = per_qp;
-  uint64_t limit = 400000;
+  uint64_t limit = 1000000;
   while (!left.empty()) {
-    if (--limit == 0) throw Timeout("posting does not get on");
+    if (--limit == 0) {
+      std::string who;
+      for (const auto& [n, count] : left) {
+        const Queue& q = nic.qps[n];
+        who += " QP " + std::to_string(n) + ": " + std::to_string(count) + " to post, " +
+               std::to_string(q.msgs.size()) + " open, packets at " + std::to_string(q.at) + "." +
+               std::to_string(q.k) + (q.rewinding ? ", stopped" : "") + ";";
+      }
+      throw Timeout("posting does not get on;" + who);
+    }
     const uint64_t qpn = qpns[r.below(qpns.size())];
     Queue& q = nic.qps[qpn];
     if (left.count(qpn) && nic.doorbells.pending() < 20) {
@@ -1064,6 +1073,7 @@ TEST_CASE("requester: in SQD what has begun is finished, again if need be, and n
 TEST_CASE("requester: long random runs of everything", "[.soak]") {
   auto r = rng("soak");
   for (int round = 0; round < 6; ++round) {
+    INFO("round " << round);
     {
       Nic<Vrequester_bench> nic(512, round % 3 == 0 ? Stall::none() : Stall::random(0.1 * round));
       std::vector<uint64_t> qpns;
@@ -1076,7 +1086,7 @@ TEST_CASE("requester: long random runs of everything", "[.soak]") {
       nic.read_high = nic.read_low + static_cast<unsigned>(r.between(0, 300));
       nic.ack_high = nic.ack_low + static_cast<unsigned>(r.between(0, 500));
       nic.max_tlp = 128u << r.below(6);
-      run_random(nic, r, qpns, 300, true, round * 0.02);
+      run_random(nic, r, qpns, 300, true, round * 0.005);
       nic.drain(2000000);
       CHECK(nic.completed() == 64 * 300);
     }
@@ -1085,7 +1095,7 @@ TEST_CASE("requester: long random runs of everything", "[.soak]") {
       for (uint64_t q = 0; q < 5; ++q) nic.qp(q, 5, 1 + q % 5, 0);
       nic.read_high = 200;
       for (int life = 0; life < 200; ++life) {
-        run_random(nic, r, {0, 1, 2, 3, 4}, r.between(1, 20), true, round * 0.01);
+        run_random(nic, r, {0, 1, 2, 3, 4}, r.between(1, 20), true, round * 0.003);
         nic.bench.tick(r.between(0, 100));
         recreate(nic, r, r.below(5));
       }
