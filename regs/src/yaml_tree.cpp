@@ -7,6 +7,8 @@
 #include <map>
 #include <sstream>
 
+#include "yaml_fast.hpp"
+
 namespace rnic::regs {
 namespace {
 
@@ -66,6 +68,11 @@ class Builder : public YAML::EventHandler {
 }  // namespace
 
 const YamlNode* YamlTree::parse(const std::string& text, int file, Diagnostics& diags) {
+  const auto* root = parse_yaml_fast(text, file, *this);
+  return root != nullptr ? root : parse_slow(text, file, diags);
+}
+
+const YamlNode* YamlTree::parse_slow(const std::string& text, int file, Diagnostics& diags) {
   try {
     std::istringstream in(text);
     YAML::Parser parser(in);

@@ -32,6 +32,8 @@ struct YamlNode {
 class YamlTree {
  public:
   const YamlNode* parse(const std::string& text, int file, Diagnostics& diags);
+  // The same by the library alone.
+  const YamlNode* parse_slow(const std::string& text, int file, Diagnostics& diags);
 
   YamlNode* add(YamlNode::Kind kind, SourcePos pos) {
     auto& n = nodes_.emplace_back();

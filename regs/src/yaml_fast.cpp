@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "yaml_fast.hpp"
+
+#include <string_view>
+
+namespace rnic::regs {
+namespace {
+
+struct GiveUp {};
+
+class FastYaml {
+ public:
+  FastYaml(const std::string& text, int file, YamlTree& tree)
+      : text_(text), file_(file), tree_(tree) {}
+
+  const YamlNode* run() {
+    next_line();
+    if (at_end()) return nullptr;
+    const auto* root = node(-1);
+    if (!at_end()) throw GiveUp();
+    return root;
+  }
+
+ private:
+  using Kind = YamlNode::Kind;
+
+  [[nodiscard]] bool at_end() const { return pos_ >= text_.size(); }
+  [[nodiscard]] char peek(std::size_t n = 0) const {
+    return pos_ + n < text_.size() ? text_[pos_ + n] : '\n';
+  }
+  [[nodiscard]] int col() const { return static_cast<int>(pos_ - line_start_); }
+  [[nodiscard]] SourcePos place() const { return {line_, col() + 1, file_}; }
+  static bool ends_word(char c) { return c == ' ' || c == '\n' || c == '\r'; }
+
+  void spaces() {
+    while (peek() == ' ' && !at_end()) ++pos_;
+    if (peek() == '\t') throw GiveUp();
+  }
+
+  // The rest of the line holds nothing but perhaps a comment.
+  bool rest_is_empty() {
+    const bool apart = pos_ == line_start_ || text_[pos_ - 1] == ' ' || peek() == ' ';
+    spaces();
+    if (peek() == '\r') ++pos_;
+    return peek() == '\n' || (peek() == '#' && apart);
+  }
+
+  void skip_line() {
+    while (!at_end() && text_[pos_] != '\n') ++pos_;
+    if (at_end()) return;
+    ++pos_;
+    ++line_;
+    line_start_ = pos_;
+  }
+
+  // To the first character of the next line that holds something.
+  void next_line() {
+    while (!at_end()) {
+      spaces();
+      if (at_end()) return;
+      if (peek() == '\r' || peek() == '\n' || peek() == '#') {
+        skip_line();
+        continue;
+      }
+      if (col() == 0 && (peek() == '%' || text_.compare(pos_, 3, "---") == 0 ||
+                         text_.compare(pos_, 3, "...") == 0)) {
+        throw GiveUp();
+      }
+      return;
+    }
+  }
+
+  void end_of_line() {
+    if (!rest_is_empty()) throw GiveUp();
+    skip_line();
+    next_line();
+  }
+
+  [[nodiscard]] bool at_dash() const { return peek() == '-' && ends_word(peek(1)); }
+
+  // A node that starts here, inside something at column `outer`.
+  const YamlNode* node(int outer) {
+    if (at_dash()) return list();
+    const auto start = place();
+    const auto from = pos_;
+    if (peek() == '{' || peek() == '[') {
+      const auto* n = flow();
+      end_of_line();
+      no_more_inside(outer);
+      return n;
+    }
+    const auto* first = scalar(false);
+    if (peek() == ':' && ends_word(peek(1))) {
+      pos_ = from;
+      return mapping(start);
+    }
+    end_of_line();
+    no_more_inside(outer);
+    return first;
+  }
+
+  // A scalar does not go on in the next line.
+  void no_more_inside(int outer) const {
+    if (!at_end() && col() > outer) throw GiveUp();
+  }
+
+  const YamlNode* list() {
+    auto* n = tree_.add(Kind::kList, place());
+    const int mine = col();
+    while (!at_end() && col() == mine && at_dash()) {
+      ++pos_;
+      if (rest_is_empty()) {
+        skip_line();
+        next_line();
+        if (at_end() || col() <= mine) throw GiveUp();  // an empty item
+      }
+      n->items.push_back(node(mine));
+    }
+    if (!at_end() && col() > mine) throw GiveUp();
+    return n;
+  }
+
+  const YamlNode* mapping(SourcePos start) {
+    auto* n = tree_.add(Kind::kMap, start);
+    const int mine = col();
+    while (!at_end() && col() == mine && !at_dash()) {
+      n->items.push_back(scalar(false));
+      if (peek() != ':' || !ends_word(peek(1))) throw GiveUp();
+      ++pos_;
+      if (rest_is_empty()) {
+        skip_line();
+        next_line();
+        if (at_end() || col() < mine || (col() == mine && !at_dash())) throw GiveUp();  // no value
+        n->items.push_back(col() == mine ? list() : node(mine));
+      } else {
+        n->items.push_back(value());
+        end_of_line();
+      }
+    }
+    if (!at_end() && col() > mine) throw GiveUp();
+    return n;
+  }
+
+  // Behind "key: ".
+  const YamlNode* value() {
+    if (peek() == '{' || peek() == '[') return flow();
+    if (at_dash()) throw GiveUp();
+    const auto* n = scalar(false);
+    if (peek() == ':') throw GiveUp();
+    return n;
+  }
+
+  const YamlNode* scalar(bool in_flow) {
+    const auto start = place();
+    const char c = peek();
+    if (c == '"' || c == '\'') return quoted(c, start);
+    for (const char bad :
+         {'&', '*', '!', '|', '>', '%', '@', '`', '{', '}', '[', ']', ',', '#', '\n'}) {
+      if (c == bad) throw GiveUp();
+    }
+    if ((c == '?' || c == '-' || c == ':') && ends_word(peek(1))) throw GiveUp();
+    const auto from = pos_;
+    auto last = pos_;  // behind the last character that is no space
+    for (;; ++pos_) {
+      const char x = peek();
+      if (x == '\n' || x == '\r') break;
+      if (x == '\t') throw GiveUp();
+      if (x == '#' && text_[pos_ - 1] == ' ') break;
+      if (x == ':' && (ends_word(peek(1)) ||
+                       (in_flow && (peek(1) == ',' || peek(1) == '}' || peek(1) == ']')))) {
+        break;
+      }
+      if (in_flow && (x == ',' || x == '}' || x == ']')) break;
+      if (in_flow && (x == '{' || x == '[')) throw GiveUp();
+      if (x != ' ') last = pos_ + 1;
+    }
+    if (last == from) throw GiveUp();
+    const std::string_view word(text_.data() + from, last - from);
+    const bool null = word == "~" || word == "null" || word == "Null" || word == "NULL";
+    auto* n = tree_.add(null ? Kind::kNull : Kind::kScalar, start);
+    if (!null) n->text = word;
+    pos_ = last;
+    if (in_flow || peek() == ':') {
+      while (peek() == ' ') ++pos_;
+    }
+    if (peek() == ':' && last != pos_) throw GiveUp();  // "key : value"
+    return n;
+  }
+
+  const YamlNode* quoted(char quote, SourcePos start) {
+    auto* n = tree_.add(Kind::kScalar, start);
+    ++pos_;
+    for (;; ++pos_) {
+      const char c = peek();
+      if (c == '\n') throw GiveUp();
+      if (c == quote && quote == '\'' && peek(1) == quote) {
+        n->text += quote;
+        ++pos_;
+      } else if (c == quote) {
+        break;
+      } else if (c == '\\' && quote == '"') {
+        ++pos_;
+        if (peek() != '"' && peek() != '\\') throw GiveUp();
+        n->text += peek();
+      } else {
+        n->text += c;
+      }
+    }
+    ++pos_;
+    return n;
+  }
+
+  // Over white space, comments and line ends between the parts of a flow collection.
+  void flow_space() {
+    for (;;) {
+      if (at_end()) throw GiveUp();
+      if (!rest_is_empty()) return;
+      skip_line();
+    }
+  }
+
+  const YamlNode* flow() {
+    const bool map = peek() == '{';
+    const char close = map ? '}' : ']';
+    auto* n = tree_.add(map ? Kind::kMap : Kind::kList, place());
+    ++pos_;
+    flow_space();
+    while (peek() != close) {
+      n->items.push_back(flow_item());
+      if (!map) flow_space();
+      if (map) {  // the colon stands on the line of the key
+        if (peek() != ':') throw GiveUp();
+        ++pos_;
+        if (!ends_word(peek())) throw GiveUp();
+        flow_space();
+        n->items.push_back(flow_item());
+        flow_space();
+      }
+      if (peek() == ',') {
+        ++pos_;
+        flow_space();
+      } else if (peek() != close) {
+        throw GiveUp();
+      }
+    }
+    ++pos_;
+    return n;
+  }
+
+  const YamlNode* flow_item() { return peek() == '{' || peek() == '[' ? flow() : scalar(true); }
+
+  const std::string& text_;
+  int file_;
+  YamlTree& tree_;
+  std::size_t pos_ = 0;
+  std::size_t line_start_ = 0;
+  int line_ = 1;
+};
+
+}  // namespace
+
+const YamlNode* parse_yaml_fast(const std::string& text, int file, YamlTree& tree) {
+  try {
+    return FastYaml(text, file, tree).run();
+  } catch (const GiveUp&) {
+    return nullptr;
+  }
+}
+
+}  // namespace rnic::regs
