@@ -3,6 +3,11 @@
 // Bad maps: each with the exact line, column, rule and text that the user sees.
 #include "tests/support/catch.hpp"
 
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
 #include "model.hpp"
 
 using namespace rnic::regs;
@@ -172,6 +177,79 @@ TEST_CASE("every error names file, line, column, rule and what to write instead"
     CAPTURE(bad.text);
     CHECK(errors_of(bad.text) == bad.want);
   }
+}
+
+TEST_CASE("every bad map of bad_maps.txt gives exactly the messages that stand there") {
+  std::ifstream in(RNIC_SOURCE_DIR "/tests/regs/bad_maps.txt");
+  REQUIRE(in.is_open());
+  std::string map, want, line;
+  std::string* to = nullptr;
+  int n = 0;
+  const auto judge = [&] {
+    if (map.empty()) return;
+    ++n;
+    CAPTURE(map);
+    CHECK(errors_of(map) == want);
+    map.clear();
+    want.clear();
+  };
+  while (std::getline(in, line)) {
+    if (line == "=== map") {
+      judge();
+      to = &map;
+    } else if (line == "=== says") {
+      to = &want;
+    } else if (to != nullptr) {
+      *to += line + "\n";
+    }
+  }
+  judge();
+  CHECK(n >= 50);
+}
+
+TEST_CASE("includes, parameters and errors in included files") {
+  const auto dir =
+      std::filesystem::temp_directory_path() / ("regs_diag_" + std::to_string(getpid()));
+  std::filesystem::create_directories(dir / "sub");
+  const auto write = [&](const char* name, const std::string& text) {
+    std::ofstream(dir / name) << text;
+  };
+  write("m.yaml", kHead +
+                      "include: [sub/common.yaml]\nparameters: {N: {value: 2, max: 4}}\n"
+                      "blocks:\n  - name: b\n    size: 0x100\n    registers:\n"
+                      "      - {name: A, offset: BASE, count: N, fields: [{name: f, bits: "
+                      "\"WIDTH - 1:0\", access: rw}]}\n");
+  write("sub/common.yaml", "include: more.yaml\nconstants: {BASE: 4 * FOUR}\n");
+  write("sub/more.yaml", "constants: {FOUR: 4, WIDTH: 5}\n");
+  const auto path = (dir / "m.yaml").string();
+  {
+    Diagnostics diags(path);
+    const auto map = load_map_file(path, diags, {{"N", 3}});
+    INFO(diags.text());
+    REQUIRE(map.has_value());
+    const auto& r = map->blocks[0].registers[0];
+    CHECK(r.offset == 16);
+    CHECK(r.count == 3);
+    CHECK(r.count_param == "N");
+    CHECK(r.fields[0].width == 5);
+  }
+  {
+    Diagnostics diags(path);
+    CHECK(!load_map_file(path, diags, {{"N", 5}, {"M", 1}}));
+    CHECK(diags.text() == path + ": error: no parameter 'M'; did you mean 'N'? [parameter]\n" +
+                              path + ":4:25: error: parameter N is 5: it must be 0 to 4 [range]\n");
+  }
+  write("sub/more.yaml", "include: common.yaml\nname: x\nconstants: {FOUR: 4, WIDTH: 5}\n");
+  {
+    Diagnostics diags(path);
+    CHECK(!load_map_file(path, diags));
+    const auto more = (dir / "sub/more.yaml").string();
+    CHECK(diags.text() ==
+          more + ":1:10: error: 'common.yaml' includes itself [include]\n" + more +
+              ":2:7: error: an included file has no 'name': it is the map's that includes it "
+              "[include]\n");
+  }
+  std::filesystem::remove_all(dir);
 }
 
 TEST_CASE("all errors of a map are told, in the order of the file") {
