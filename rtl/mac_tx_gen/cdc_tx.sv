@@ -133,7 +133,8 @@ module cdc_tx #(
   assign trc_sampled_o = in_eth.sampled;
 
   logic unused;
-  assign unused = ^{unused_wr_level, unused_level_wr, unused_level_rd, unused_room, unused_spoil_level};
+  assign unused = ^{unused_wr_level, unused_level_wr, unused_level_rd, unused_room,
+      unused_spoil_level};
 
   `RNIC_STREAM_HOLD(spoil_valid, spoil_ready, spoil_qpn)
   `RNIC_ASSERT_CLK(report_room, mac_clk_i, mac_rst_i, !underrun_i || unused_room)
