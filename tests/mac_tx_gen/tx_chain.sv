@@ -82,7 +82,8 @@ module tx_chain #(
 
   tx_packetizer #(.DATA_W(DATA_W), .CNP_DSCP(64)) u_packetizer (
     .clk_i, .rst_i, .ip_id_i, .cfg_mig_req_i(1'b1), .rsp_valid, .rsp_ready, .rsp, .req_valid,
-    .req_ready, .req_data, .req_cnt, .req_last, .req_abort, .req_pkt, .path_lk_valid, .path_lk_ready, .path_lk_index, .path_valid, .path,
+    .req_ready, .req_data, .req_cnt, .req_last, .req_abort, .req_pkt, .path_lk_valid,
+    .path_lk_ready, .path_lk_index, .path_valid, .path,
     .out_valid(pk_valid), .out_ready(pk_ready), .out_data(pk_data), .out_cnt(pk_cnt),
         .out_last(pk_last),
     .out_abort(pk_abort), .out_eth(pk_eth), .cnt_tx_no_path_o(), .trc_valid_o(), .trc_o(),
