@@ -4,8 +4,8 @@
 // there is nothing to allocate and nothing to free: a read that is started for a place pushes out
 // what was there, also a read in flight. Up to N_JOB reads in flight, whose data arrive in any
 // order.
-// A read may be started in every cycle with start_ok_o. here_o is combinational; the WQE comes one
-// cycle after get_i.
+// A read may be started in every cycle with start_ok_o. a_started_o is combinational, b_here_o too,
+// while get_i is high; the WQE comes one cycle after get_i.
 `include "rnic_assert.svh"
 module rq_cache #(
     parameter int unsigned DATA_W = 512,
@@ -72,13 +72,18 @@ module rq_cache #(
   logic [N_JOB-1:0] awaited;
   always_comb begin
     start_job_o = '0;
-    for (int i = N_JOB - 1; i >= 0; i--) begin
-      if (!busy_q[i]) start_job_o = JW'(i);
+    if (start_i) begin
+      for (int i = N_JOB - 1; i >= 0; i--) begin
+        if (!busy_q[i]) start_job_o = JW'(i);
+      end
     end
-    for (int i = 0; i < N_JOB; i++) awaited[i] = live_q[i] && at_q[i] == b_at;
+    awaited = '0;
+    if (get_i) begin
+      for (int i = 0; i < N_JOB; i++) awaited[i] = live_q[i] && at_q[i] == b_at;
+    end
   end
   assign start_ok_o = !(&busy_q);
-  assign b_here_o = tag_mem[b_at] == {b_qpn_i, b_index_i} && awaited == '0;
+  assign b_here_o = get_i && tag_mem[b_at] == {b_qpn_i, b_index_i} && awaited == '0;
 
   logic mine, ends, fill;
   logic [JW-1:0] job;

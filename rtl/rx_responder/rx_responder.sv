@@ -531,6 +531,7 @@ module rx_responder (
   logic [31:0] message_len;
   logic [15:0] rq_cons_next;
   rx_grh u_grh (
+      .en_i (is_ud_q && (emit_piece || deciding)),
       .m_i  (m_q),
       .grh_o(grh)
   );
