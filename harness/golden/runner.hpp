@@ -42,6 +42,7 @@ class Runner {
   uint64_t completions_seen() const { return side_[0].seen() + side_[1].seen(); }
   // An arena, for checkers.
   const Region& arena(size_t side) const { return side_[side].arena; }
+  const std::vector<Region>& spares(size_t side) const { return side_[side].spares; }
 
  private:
   struct SideState {

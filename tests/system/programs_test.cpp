@@ -222,7 +222,10 @@ TEST_CASE("one side asks through bad weather, RTL against golden", "[.rc]") {
       golden::Endpoint& second = rtl_asks ? static_cast<golden::Endpoint&>(bed.gold) : *bed.rtl;
       ProgramRun run(bed.world, first, second);
       run.add(p, 0, late());
+      bed.judge(run, 0, rtl_asks ? 0 : 1);
+      bed.tap.on_frame = [&](const wire::FrameInfo& f, const roce::ViolationList&) { run.see(f); };
       CHECK(run.run(50'000'000'000));
+      bed.tap.on_frame = {};
     }
   }
 }

@@ -12,6 +12,7 @@
 
 #include "harness/golden/nic.hpp"
 #include "harness/golden/runner.hpp"
+#include "harness/golden/wire_oracle.hpp"
 #include "harness/wire/faults.hpp"
 #include "sim/host/verbs.hpp"
 #include "tests/system/bed.hpp"
@@ -60,8 +61,28 @@ class ProgramRun {
       : world_(world), a_(a), b_(b) {}
 
   void add(const golden::Program& p, uint32_t qp, const golden::RunnerConfig& config = {}) {
+    programs_.push_back(&p);
     runners_.push_back(std::make_unique<golden::Runner>(p, a_, qp, b_, qp, config));
     runners_.back()->prepare();
+  }
+  // Every request packet of the side is compared with the program, too. `qpn`: where they go.
+  void judge(size_t n, size_t side, uint32_t first_psn, uint32_t qpn) {
+    oracles_.push_back({qpn, std::make_unique<golden::WireOracle>(
+                                 *programs_[n], side,
+                                 golden::OracleConfig{first_psn, runners_[n]->arena(1 - side),
+                                                      runners_[n]->spares(1 - side)})});
+  }
+  // For a tap.
+  void see(const wire::FrameInfo& frame) {
+    roce::FrameView v;
+    if (roce::parse_frame(frame.bytes, v) != roce::ParseStatus::kOk) return;
+    for (auto& [qpn, oracle] : oracles_) {
+      if (v.dest_qp != qpn || frame.flags.err) continue;
+      const std::string bad = oracle->check(v);
+      if (!bad.empty() && wire_problems_++ < 5) {
+        FAIL_CHECK("on the wire at " << frame.first_ps / 1000 << " ns: " << bad);
+      }
+    }
   }
   // False when it did not end within `limit_ps`.
   bool run(sim::TimePs limit_ps, sim::TimePs grain_ps = 2'000'000) {
@@ -93,7 +114,10 @@ class ProgramRun {
  private:
   sim::World& world_;
   golden::Endpoint &a_, &b_;
+  std::vector<const golden::Program*> programs_;
   std::vector<std::unique_ptr<golden::Runner>> runners_;
+  std::vector<std::pair<uint32_t, std::unique_ptr<golden::WireOracle>>> oracles_;
+  size_t wire_problems_ = 0;
 };
 
 struct GoldenOptions {
@@ -201,12 +225,21 @@ class GoldenBed {
     ProgramRun run(world, *rtl, gold);
     for (uint32_t i = 0; i < programs.size(); ++i) run.add(*programs[i], i, config);
     watch();
+    for (uint32_t i = 0; i < programs.size(); ++i) judge(run, i, 0);
+    tap.on_frame = [&](const wire::FrameInfo& f, const roce::ViolationList&) { run.see(f); };
     const bool good = run.run(limit_ps);
+    tap.on_frame = {};
     if (auto d = memory->compare()) FAIL_CHECK(d->to_string());
     if (options_.check_wire) {
       for (const std::string& m : tap.messages()) FAIL_CHECK(m);
     }
     return good;
+  }
+
+  // What the RTL sends on QP n must be its side of the program.
+  void judge(ProgramRun& run, uint32_t n, size_t rtl_side) {
+    const golden::QpConfig& g = gold.qp_config(n);
+    if (g.transport == roce::Transport::kRc) run.judge(n, rtl_side, g.rq_psn, g.qpn);
   }
 
   uint64_t counter(uint32_t index) { return host->nic().counter(index); }
