@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <Vsq_scheduler.h>
 
+#include <algorithm>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -84,6 +86,14 @@ class World {
                            top.wqe_req_avail};
             },
             stall),
+        halts(bench, "rwq", top.rwq_valid, top.rwq_ready, top.rwq_qpn),
+        resumes(bench, "rwd", top.rwd_valid, top.rwd_ready,
+                [this](const Doorbell& d) {
+                  top.rwd_qpn = static_cast<uint32_t>(d.qpn);
+                  top.rwd_index = static_cast<uint16_t>(d.index);
+                }),
+        stopped(bench, "rwg", top.rwg_valid, top.rwg_ready,
+                [this] { return uint64_t{top.rwg_qpn}; }),
         turns(
             bench, "turn", top.turn_valid, top.turn_ready,
             [this] { return uint64_t{top.turn_qpn}; }, stall) {
@@ -148,6 +158,9 @@ class World {
   StreamSource<Fetched> fetched;
   StreamSource<Turned> turned;
   StreamSink<Fetch> fetches;
+  StreamSource<uint64_t> halts;
+  StreamSource<Doorbell> resumes;
+  StreamSink<uint64_t> stopped;
   StreamSink<uint64_t> turns;
 
   std::map<uint64_t, Bits> conn;
@@ -200,7 +213,10 @@ class World {
       Model& m = qps[top.flush_qpn];
       CHECK(m.job == 0);
       CHECK(!m.in_turn);
-      m = Model{};
+      if (top.qpi_valid)
+        m = Model{};  // CLEAR
+      else
+        m.stored = 0;  // a replay
     }
   }
   void drive() {
@@ -552,6 +568,110 @@ TEST_CASE(
   // Nothing of the pool was lost.
   w.auto_turn = w.auto_fetch = true;
   for (uint64_t q = 0; q < kQps; ++q) w.ring(q, 60);
+  w.bench.wait(
+      "all to be sent", [&] { return w.idle(); }, 10000);
+}
+
+TEST_CASE(
+    "sq_scheduler stops a QP when nothing of it is at work, and it goes on where it is told") {
+  World w;
+  w.auto_turn = w.auto_fetch = false;
+  uint16_t at = 0, prod = 0;
+  for (int round = 0; round < 32; ++round) {
+    INFO("round " << round);
+    prod = static_cast<uint16_t>(prod + 20);
+    w.ring(1, prod);
+    w.fetches.wait(w.fetches.size() + 1, 100);
+    if (round & 1) {  // with entries in the store and a turn
+      w.finish_fetch(1);
+      w.turns.wait(w.turns.size() + 1, 50);
+      if (round & 2) {  // and a fetch under way
+        w.finish_turn(1, 8);
+        w.turns.wait(w.turns.size() + 1, 50);
+        CHECK(w.qps[1].job > 0);
+      }
+    }
+    const bool own = (round & 5) == 5;
+    const size_t stops = w.stopped.size(), flushes = w.flushes.size(), turns = w.turns.size();
+    if (own) {
+      w.top.turn_done_index = prod;
+      w.finish_turn(1, 3, 3);
+    } else {
+      w.halts.push(1);
+    }
+    w.halts.push(kQps + 3);  // does not exist
+    w.bench.tick(30);
+    std::vector<std::function<void()>> ends;
+    if (w.qps[1].job) ends.push_back([&] { w.finish_fetch(1); });
+    if (w.qps[1].in_turn) ends.push_back([&] { w.finish_turn(1, 2, round & 8 ? 2 : 0); });
+    if (round & 4) std::reverse(ends.begin(), ends.end());
+    CHECK(ends.empty() == (own && (round & 2) == 0));
+    for (const auto& end : ends) {
+      CHECK(w.flushes.size() == flushes);
+      w.kicks.push(1);
+      end();
+      w.bench.tick(40);
+    }
+    CHECK(w.turns.size() == turns);
+    CHECK(w.flushes.size() == flushes + 1);
+    CHECK(w.flushes.back() == 1);
+    if (!own) {
+      REQUIRE(w.stopped.size() == stops + 1);
+      CHECK(w.stopped[stops] == 1);
+      // A push is left to the ring now, and nothing is fetched.
+      const uint64_t fallbacks = w.bf_fallback;
+      w.pushes.push(w.push_of(1, prod));
+      prod = static_cast<uint16_t>(prod + 1);
+      w.qps[1].prod = prod;
+      const size_t fetches = w.fetches.size();
+      w.bench.tick(20);
+      CHECK(w.bf_fallback == fallbacks + 1);
+      CHECK(w.fetches.size() == fetches);
+      at = static_cast<uint16_t>(prod - (round % 3 == 0 ? 1 : 7));
+      w.qps[1].fetch = at;
+      w.resumes.push({1, at});
+      if (round & 16) {  // and once more at once
+        w.halts.push(1);
+        w.fetches.wait(fetches + 1, 50);
+        w.finish_fetch(1);
+        w.stopped.wait(stops + 2);
+        w.resumes.push({1, at});
+        w.qps[1].fetch = at;
+        w.qps[1].stored = 0;
+        w.fetches.wait(fetches + 2, 50);
+      } else {
+        w.fetches.wait(fetches + 1, 50);
+      }
+      w.finish_fetch(1);
+      w.bench.tick(20);
+    } else {
+      CHECK(w.stopped.size() == stops);
+      w.qps[1].fetch = prod;
+    }
+    w.bench.tick(20);
+    while (w.qps[1].in_turn) {
+      w.finish_turn(1, 32);
+      w.bench.tick(20);
+    }
+    CHECK(w.idle());
+  }
+  // What comes after CLEAR changes nothing.
+  w.halts.push(1);
+  w.stopped.wait(w.stopped.size() + 1);
+  w.orders.push(order(kClear, 1));
+  w.orders.wait_idle(200);
+  w.resumes.push({1, 77});
+  w.bench.tick(20);
+  w.qps[1] = Model{};
+  w.ring(1, 5);
+  w.fetches.wait(w.fetches.size() + 1, 50);
+  w.finish_fetch(1);
+  w.turns.wait(w.turns.size() + 1, 50);
+  w.finish_turn(1, 5);
+  w.bench.tick(20);
+  // Nothing of the pool was lost.
+  w.auto_turn = w.auto_fetch = true;
+  for (uint64_t q = 0; q < kQps; ++q) w.ring(q, static_cast<uint16_t>(w.qps[q].prod + 60));
   w.bench.wait(
       "all to be sent", [&] { return w.idle(); }, 10000);
 }
