@@ -392,7 +392,7 @@ module cmd_unit #(
       exists = cq_q.valid;
       in_use = cq_used;
       params_ok = c_cq.log_size != 4'd0 && c_cq.base[5:0] == 6'd0 && eq_q.valid &&
-          c_cq.eqn < 8'(N_EQ);
+          {1'b0, c_cq.eqn} < 9'(N_EQ);
     end
     if (is_eq) begin
       exists = eq_q.valid;

@@ -171,6 +171,32 @@ module rnic_top #(
   if (DATA_W != 128 && DATA_W != 256 && DATA_W != 512 && DATA_W != 1024) begin : gen_bad_data_w
     $error("rnic_top: DATA_W must be 128, 256, 512 or 1024");
   end
+  // What the identity registers can say and the windows of the register file hold.
+  if (N_QP < 1 || N_QP > 8192 || (UAR_STRIDE != 256 && UAR_STRIDE != 4096)) begin : gen_bad_qp
+    $error("rnic_top: N_QP must be 1 to 8192, UAR_STRIDE 256 or 4096");
+  end
+  if (N_CQ < 2 || N_CQ > 4096 || N_EQ < 1 || N_EQ > 256 || N_MSIX < 1 ||
+      N_MSIX > 64) begin : gen_bad_queues
+    $error("rnic_top: N_CQ must be 2 to 4096, N_EQ 1 to 256, N_MSIX 1 to 64");
+  end
+  if (N_MR < 2 || N_MR > 65535 || N_PD < 2 || N_PD > 65535 || N_PATH < 2 ||
+      N_PATH > 65535) begin : gen_bad_tables
+    $error("rnic_top: N_MR, N_PD and N_PATH must be 2 to 65535");
+  end
+  if (DEVMEM_BYTES < 4096 || DEVMEM_BYTES > rnic_regs_pkg::CSR_GDR_WINDOW_SIZE ||
+      (DEVMEM_BYTES & (DEVMEM_BYTES - 1)) != 0) begin : gen_bad_devmem
+    $error("rnic_top: DEVMEM_BYTES must be a power of two, 4 KiB to 2 MiB");
+  end
+  if (N_TXSLOT < 4 || N_TXSLOT > 256 || (N_TXSLOT & (N_TXSLOT - 1)) != 0 || N_TAG < 8 ||
+      N_TAG > 256 || (N_TAG & (N_TAG - 1)) != 0) begin : gen_bad_slots
+    $error("rnic_top: N_TXSLOT must be a power of two, 4 to 256, N_TAG a power of two, 8 to 256");
+  end
+  if (CTX_LAT < 1 || CTX_LAT > 3 || GEN_FCS > 1) begin : gen_bad_options
+    $error("rnic_top: CTX_LAT must be 1 to 3, GEN_FCS 0 or 1");
+  end
+  if (CORE_PS < 100 || CORE_PS > 65535 || MAC_PS < 100 || MAC_PS > 65535) begin : gen_bad_clocks
+    $error("rnic_top: CORE_PS and MAC_PS must be 100 to 65535");
+  end
 
   logic core_rst, mac_rst;
   logic running, ready, tx_quiet;

@@ -185,8 +185,8 @@ module tx_buffer #(
   assign walk_seen = seen_mem[walk_s][next_mem[walk_s]];
   assign walk_prog = prog_mem[{walk_s, next_mem[walk_s]}];
   for (genvar b = 0; b < SW; b++) begin : gen_walk_index
-    localparam logic [N_TXSLOT-1:0] M = {(N_TXSLOT >> (b + 1)) {{(1 << b) {1'b1}},
-        {(1 << b) {1'b0}}}};
+    localparam logic [N_TXSLOT-1:0] M = N_TXSLOT'({(512 >> (b + 1)) {{(1 << b) {1'b1}},
+        {(1 << b) {1'b0}}}});
     assign walk_s[b] = (walk_gnt & M) != '0;
   end
 
@@ -288,8 +288,8 @@ module tx_buffer #(
   assign from  = ahead != '0 ? ahead : able;
   assign gnt   = from & (~from + 1'b1);
   for (genvar b = 0; b < SW; b++) begin : gen_sel_index
-    localparam logic [N_TXSLOT-1:0] M = {(N_TXSLOT >> (b + 1)) {{(1 << b) {1'b1}},
-        {(1 << b) {1'b0}}}};
+    localparam logic [N_TXSLOT-1:0] M = N_TXSLOT'({(512 >> (b + 1)) {{(1 << b) {1'b1}},
+        {(1 << b) {1'b0}}}});
     assign sel[b] = (gnt & M) != '0;
   end
 

@@ -83,3 +83,19 @@ TEST_CASE("reading while they count gives values of the moment; reset starts ane
     CHECK(w.read(16 * i + 8) == 0);
   }
 }
+
+TEST_CASE("an access is acknowledged in the next cycle, and nothing without one") {
+  World w;
+  w.stop();
+  unsigned acks = 0;
+  w.bench.on_sample([&] { acks += w.top.win_ack_o; });
+  w.bench.tick(20);
+  CHECK(acks == 0);
+  w.top.win_req_i = 1;
+  w.top.win_addr_i = 16;
+  w.bench.tick(2);
+  CHECK(acks == 1);
+  w.top.win_req_i = 0;
+  w.bench.tick(20);
+  CHECK(acks == 1);
+}
