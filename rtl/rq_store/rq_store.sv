@@ -181,7 +181,14 @@ module rq_store #(
   rnic_pkg::dma_rd_req_t request;
   logic [15:0] rd_off, read_ahead;
   assign read_ahead = fetch_q - cons_q;
-  assign more = prod_q != fetch_q && read_ahead < 16'(AHEAD);
+  // A WQE that is waited for is not pushed out: others do without being read ahead.
+  localparam int unsigned IW = $clog2(AHEAD);
+  localparam int unsigned SW = $clog2(N_RQE) - IW;
+  logic wanted_q, taken_place;
+  logic [15:0] want_index_q;
+  assign taken_place = wanted_q && qpn_q != look_qpn_q && qpn_q[SW-1:0] == look_qpn_q[SW-1:0] &&
+                       fetch_q[IW-1:0] == want_index_q[IW-1:0];
+  assign more = prod_q != fetch_q && read_ahead < 16'(AHEAD) && !taken_place;
   assign start = state_q == READ && more && can_start;
   assign ring_mask = (16'd1 << log_q) - 16'd1;
   assign rd_off = fetch_q & ring_mask;
@@ -270,7 +277,6 @@ module rq_store #(
 
   // -- the oldest receive of a QP
   logic here, get_q, read_done;
-  logic [15:0] get_cons_q;
   logic [15:0] look_cons, look_ahead;
   logic [511:0] wqe;
   logic failed, malformed;
@@ -308,15 +314,20 @@ module rq_store #(
   always_ff @(posedge clk_i) begin
     if (rqh_lk_valid) look_qpn_q <= rqh_lk_qpn;
     get_q <= rqh_get_i && look_here;
-    if (rqh_get_i) get_cons_q <= look_cons;
-    if (rst_i) get_q <= 1'b0;
+    if (look_again) wanted_q <= 1'b1;
+    else if (rqh_get_i || (rqh_lk_valid && rqh_lk_qpn != look_qpn_q)) wanted_q <= 1'b0;
+    if (rqh_get_i) want_index_q <= look_cons;
+    if (rst_i) begin
+      get_q <= 1'b0;
+      wanted_q <= 1'b0;
+    end
   end
 
   // Block layout: regs/rnic.yaml, descriptor rq_wqe.
   rnic_desc_pkg::rq_wqe_t w;
   assign w = wqe;
   assign rqh_valid = get_q;
-  assign malformed = w.index != get_cons_q || w.next != '0 || w.seg_cnt > 4'd3;
+  assign malformed = w.index != want_index_q || w.next != '0 || w.seg_cnt > 4'd3;
   always_comb begin
     rqh = '0;
     if (get_q) begin

@@ -410,6 +410,24 @@ TEST_CASE("WQEs are read ahead, so that a user of one QP waits for the first onl
   }
 }
 
+TEST_CASE("doorbells of a QP that shares the places do not hold off a WQE that is waited for") {
+  World<Vrq_store_512, 512> w({.stall = {}, .low = 60, .high = 60});
+  w.post(1, 4);
+  w.post(9, 4);
+  w.settle();
+  w.bench.tick(200);
+  for (int i = 0; i < 1000; ++i) w.doorbell(9, 4);
+  const uint64_t start = w.bench.cycle();
+  auto entry = w.take(1);
+  REQUIRE(entry.has_value());
+  w.check(1, 0, *entry);
+  CHECK(w.bench.cycle() - start < 150);
+  // The other has its turn when it is wanted.
+  entry = w.take(9);
+  REQUIRE(entry.has_value());
+  w.check(9, 0, *entry);
+}
+
 TEST_CASE("a doorbell is taken while reads are not answered") {
   World<Vrq_store, 128> w;
   w.answer_limit = 0;
