@@ -18,7 +18,7 @@ void check_names(const Map& map, Diagnostics& diags);
 void check_constants(const Map& map, Diagnostics& diags);
 void resolve_enums(Map& map, Diagnostics& diags);
 void check_block(const Map& map, Block& b, Diagnostics& diags);
-void check_register(Register& r, Diagnostics& diags);
+void check_register(const Map& map, Register& r, Diagnostics& diags);
 void check_field(const Register& r, Field& f, Diagnostics& diags);
 void resolve_locks(Block& b, Diagnostics& diags);
 void check_layout(const Block& b, Diagnostics& diags);

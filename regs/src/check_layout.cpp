@@ -64,8 +64,8 @@ void check_layout(const Block& b, Diagnostics& diags) {
   check_files(b, diags);
   std::vector<Span> spans;
   for (const auto& r : b.registers) {
-    for (std::uint64_t i = 0; i < r.count; ++i) {
-      const auto at = r.element_offset(i);
+    for (std::uint64_t i = 0; i < r.count_max; ++i) {
+      const auto at = r.count_max == r.count ? r.element_offset(i) : r.offset + i * r.stride;
       spans.push_back({at, at + r.width / 8, &r.name, r.pos, r.readable(), r.writable()});
     }
   }

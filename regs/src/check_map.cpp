@@ -15,7 +15,7 @@ bool check_map(Map& map, Diagnostics& diags) {
   check_constants(map, diags);
   resolve_enums(map, diags);
   for (auto& b : map.blocks) {
-    for (auto& r : b.registers) check_register(r, diags);
+    for (auto& r : b.registers) check_register(map, r, diags);
     resolve_locks(b, diags);
     check_block(map, b, diags);
     check_layout(b, diags);

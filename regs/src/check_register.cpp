@@ -40,7 +40,7 @@ void check_dims(Register& r, Diagnostics& diags) {
 
 }  // namespace
 
-void check_register(Register& r, Diagnostics& diags) {
+void check_register(const Map& map, Register& r, Diagnostics& diags) {
   if (r.width != 32 && r.width != 64) {
     diags.error(r.at("width"), "width",
                 fmt::format("width {} of {}: a register has 32 or 64 bits", r.width, r.name));
@@ -57,6 +57,16 @@ void check_register(Register& r, Diagnostics& diags) {
         fmt::format("{} has 32 bits: only a register of 64 bits is buffered or not", r.name));
   }
   check_dims(r, diags);
+  r.count_max = r.count;
+  for (const auto& c : map.constants) {
+    if (c.name != r.count_param) continue;
+    if (!c.max) {
+      diags.error(r.at("count"), "parameter",
+                  fmt::format("parameter {} counts {}: give it a 'max', so that overlaps are seen",
+                              c.name, r.name));
+    }
+    r.count_max = c.max.value_or(r.count);
+  }
   if (r.fields.empty() && r.irq_role == IrqRole::kNone && !r.gave("fields")) {
     diags.error(r.at("fields"), "empty", fmt::format("{} has no fields", r.name));
   }

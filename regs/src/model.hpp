@@ -145,6 +145,7 @@ struct Register : Located {
   bool is_array = false;            // it has dims
   std::uint64_t stride = 0;         // of the innermost dim
   std::vector<Dim> dims;            // outermost first: those of the files, then its own
+  std::uint64_t count_max = 1;      // (check) the most that count_param allows, else count
   std::string count_param;          // the count is this parameter of the module (one dim)
   std::optional<std::size_t> file;  // in Block::files
   bool buffered = true;             // 64 bit: snapshot and commit; else two words on their own

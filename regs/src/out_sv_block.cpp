@@ -38,6 +38,7 @@ std::string SvBlock::run() {
   header();
   parameters();
   ports();
+  parameter_checks();
   bus_declarations();
   decode_declarations();
   storage_declarations();
@@ -155,6 +156,18 @@ void SvBlock::port(const Port& p) {
                      : p.kind == PortKind::kTrigger         ? vector_of(*p.reg, 1)
                                                             : sv_range(p.width);
   line("  {} logic {}{},", p.output ? "output" : "input ", range, p.name);
+}
+
+// What a parameter of the module may be.
+void SvBlock::parameter_checks() {
+  for (const auto* r : param_arrays_) {
+    line("");
+    line("  if ({} < 1 || {} > {}) begin : gen_{}_check", r->count_param, r->count_param,
+         r->count_max, stem(*r));
+    line("    $error(\"{}_{}: {} must be 1 to {}\");", map_.name, b_.name, r->count_param,
+         r->count_max);
+    line("  end");
+  }
 }
 
 void SvBlock::outputs() {

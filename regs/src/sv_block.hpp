@@ -43,6 +43,7 @@ class SvBlock : private Lines {
   void header();
   void parameters();
   void ports();
+  void parameter_checks();
   void port(const Port& p);
   void outputs();
   void assertions();
