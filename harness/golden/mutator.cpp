@@ -48,7 +48,14 @@ void RequestStream::begin() {
   }
   first_ = true;
   spec_ = c_.base;
-  const uint32_t room = static_cast<uint32_t>(c_.region.length);
+  // READ, ATOMIC and WRITE have parts of the region of their own: without a fence a later WRITE may
+  // overtake the data of an earlier READ.
+  const bool atomic = kind_ == MsgKind::kCompareSwap || kind_ == MsgKind::kFetchAdd;
+  const auto quarter = static_cast<uint32_t>(c_.region.length / 4);
+  const uint32_t part = atomic ? quarter + 64 : kind_ == MsgKind::kReadRequest ? 0 : 2 * quarter;
+  const uint32_t room = atomic                           ? quarter - 128
+                        : kind_ == MsgKind::kReadRequest ? quarter
+                                                         : 2 * quarter;
   switch (random_.below(4)) {
     case 0:
       left_ = static_cast<uint32_t>(random_.below(16));
@@ -61,11 +68,10 @@ void RequestStream::begin() {
       left_ = static_cast<uint32_t>(random_.below(c_.max_bytes + 1));
   }
   left_ = std::min({left_, c_.max_bytes, room});
-  const bool atomic = kind_ == MsgKind::kCompareSwap || kind_ == MsgKind::kFetchAdd;
   if (atomic) left_ = 8;
   uint64_t offset = random_.below(room - left_ + 1);
   if (random_.chance(0.1)) offset = room - left_;  // up to the end
-  spec_.va = c_.region.va + offset;
+  spec_.va = c_.region.va + part + offset;
   if (atomic) spec_.va &= ~uint64_t{7};
   spec_.rkey = c_.region.key;
   spec_.dma_len = left_;
