@@ -3,8 +3,9 @@
 // half and of the tables. It checks every index and rule first; a refused command changes nothing
 // and says why in its status. Throughput: one command at a time, 6 to about 30 cycles plus what the
 // owners of the other context halves need to apply an order. Order: commands and failures in turn,
-// failures first. A failure takes a QP in INIT, RTR or RTS to ERR, reports an event to EQ 0, and
-// orders QPI_ERR; in other states it changes nothing.
+// failures first. A failure takes a QP in INIT, RTR, RTS, SQD or SQE to ERR, reports an event to EQ
+// 0, and orders QPI_ERR; in other states it changes nothing. One of the sending side of UC or UD
+// takes it to SQE.
 module cmd_unit #(
     parameter int unsigned N_QP = 64,
     parameter int unsigned N_CQ = 64,
@@ -101,6 +102,7 @@ module cmd_unit #(
     input  logic                 fail_valid,
     output logic                 fail_ready,
     input  rnic_pkg::qp_fail_t   fail,
+    input  logic                 fail_sq_i,       // asked by the sending side
     // asynchronous events
     output logic                 event_valid,
     input  logic                 event_ready,
@@ -150,6 +152,7 @@ module cmd_unit #(
   // -- failures
   logic bad_fail, next_fail, take_fail;
   rnic_pkg::qp_fail_t f, f_q;
+  logic f_sq, f_sq_q;
   fail_list #(
       .N_QP(N_QP)
   ) u_fails (
@@ -158,10 +161,12 @@ module cmd_unit #(
       .in_valid(fail_valid),
       .in_ready(fail_ready),
       .in(fail),
+      .in_sq(fail_sq_i),
       .unknown_o(bad_fail),
       .out_valid(next_fail),
       .out_ready(take_fail),
-      .out(f)
+      .out(f),
+      .out_sq(f_sq)
   );
 
   // -- sequencer
@@ -425,11 +430,17 @@ module cmd_unit #(
     if (op == rnic_desc_pkg::CMD_OPCODE_NOP) check_status = rnic_desc_pkg::CMD_STATUS_OK;
   end
 
-  logic fails_now;  // the failure changes the QP
-  assign fails_now = conn_q.exists && (conn_q.state == rnic_pkg::QPS_INIT || conn_q.state ==
-      rnic_pkg::QPS_RTR ||
-                                       conn_q.state == rnic_pkg::QPS_RTS || conn_q.state ==
-                                           rnic_pkg::QPS_SQD);
+  // A failure of the sending side of UC or UD stops the send queue only: RTS or SQD to SQE, told by
+  // the completion alone. Everything else takes the QP to ERR.
+  logic fails_now, to_sqe;  // the failure changes the QP
+  assign to_sqe = f_sq_q && conn_q.qtype != rnic_desc_pkg::QP_TYPE_RC;
+  always_comb begin
+    unique case (conn_q.state)
+      rnic_pkg::QPS_RTS, rnic_pkg::QPS_SQD: fails_now = conn_q.exists;
+      rnic_pkg::QPS_INIT, rnic_pkg::QPS_RTR, rnic_pkg::QPS_SQE: fails_now = conn_q.exists && !to_sqe;
+      default: fails_now = 1'b0;
+    endcase
+  end
 
   // -- what follows
   logic [2:0] order_op;
@@ -456,9 +467,12 @@ module cmd_unit #(
   assign qpi_o.qpn = number;
   assign qpi_o.psn = order_psn;
   logic ordering, order_taken, orders_over;
-  assign ordering = (state_q == ORDERS || state_q == ORDER_FIRST) && target_q < 4'(N_TARGET);
+  logic [3:0] orders_end;
+  // SQE concerns the sending side: the first five owners.
+  assign orders_end = (failing_q && to_sqe) ? 4'd5 : 4'(N_TARGET);
+  assign ordering = (state_q == ORDERS || state_q == ORDER_FIRST) && target_q < orders_end;
   assign order_taken = ordering && qpi_ready_i[target_q[2:0]];
-  assign orders_over = target_q == 4'(N_TARGET);
+  assign orders_over = target_q == orders_end;
   always_comb begin
     qpi_valid_o = '0;
     qpi_valid_o[target_q[2:0]] = ordering;
@@ -484,7 +498,7 @@ module cmd_unit #(
       ORDER_FIRST: if (orders_over) state_d = APPLY;
       APPLY: state_d = failing_q ? ORDERS : REFS;
       REFS: if (ref_step_q) state_d = (has_order && !order_first) ? ORDERS : DONE;
-      ORDERS: if (orders_over) state_d = failing_q ? EVENT : DONE;
+      ORDERS: if (orders_over) state_d = !failing_q ? DONE : to_sqe ? IDLE : EVENT;
       EVENT: if (!event_valid || event_ready) state_d = IDLE;
       ANSWER: state_d = DONE;
       DONE: state_d = IDLE;
@@ -499,7 +513,7 @@ module cmd_unit #(
   always_comb begin
     cw = conn_q;
     if (failing_q) begin
-      cw.state = rnic_pkg::QPS_ERR;
+      cw.state = to_sqe ? rnic_pkg::QPS_SQE : rnic_pkg::QPS_ERR;
       cw.err_cause = f_q.cause;
     end else if (is_modify) begin
       cw = modified;
@@ -746,7 +760,10 @@ module cmd_unit #(
     if (state_q == IDLE) begin
       step_q <= 2'd0;
       failing_q <= next_fail;
-      if (take_fail) f_q <= f;
+      if (take_fail) begin
+        f_q <= f;
+        f_sq_q <= f_sq;
+      end
     end
     if (state_q == WAIT && answered) step_q <= step_q + 2'd1;
     if (state_q == CHECK) begin

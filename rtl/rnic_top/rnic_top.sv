@@ -888,6 +888,7 @@ module rnic_top #(
   logic unused_ev_src;
   logic unused_ev_last;
   logic [3:0] cfg_timer_cfg_tick_shift;
+  logic [2:0] fail_src;
 
   // Nets: dma and memory regions
   logic [2:0] cfg_dma_cfg_mps;
@@ -2742,7 +2743,9 @@ module rnic_top #(
       .event_ready(ev1_ready),
       .event_o(ev1),
       .cnt_cmd_done_o(cnt_cmd_done__cmd_unit),
-      .cnt_cmd_errors_o(cnt_cmd_errors__cmd_unit)
+      .cnt_cmd_errors_o(cnt_cmd_errors__cmd_unit),
+      // of the sending side: sq_engine or rx_completer
+      .fail_sq_i(fail_src == 3'd0 || fail_src == 3'd2)
   );
 
   // -- Registers, reset
@@ -2954,7 +2957,6 @@ module rnic_top #(
   assign fail_dma.event_type = rnic_desc_pkg::EQE_TYPE_DMA_FAULT;
   localparam int unsigned FAIL_W = $bits(fail_dma);
   logic unused_fail_last;
-  logic [2:0] unused_fail_src;
   stream_arb_rr #(
       .N(6),
       .W(FAIL_W)
@@ -2971,7 +2973,7 @@ module rnic_top #(
       .out_ready(fail_ready),
       .out_data(fail),
       .out_last(unused_fail_last),
-      .out_src(unused_fail_src)
+      .out_src(fail_src)
   );
 
   // Events that a queue pair raises by itself.
@@ -3288,7 +3290,7 @@ module rnic_top #(
   logic unused;
   assign unused = ^{early_valid, early_qpn, rx_level_rows, underrun_qpn, underrun_psn,
       unused_wr4,
-                    unused_fail_last, unused_fail_src, unused_db_last,
+                    unused_fail_last, unused_db_last,
                         unused_db_src,
                     unused_terr_last, unused_terr_src, cfg_qp_ctx_base_addr, cfg_mrc_path_mask_mask,
                     cfg_cc_global_ctrl_mode, cfg_cc_global_ctrl_enable,

@@ -18,7 +18,7 @@ using namespace rnic::test;
 namespace {
 
 enum Op : uint8_t {
-  kNop = 0,
+  kNopCmd = 0,
   kCreatePd = 0x10,
   kDestroyPd = 0x12,
   kCreateMr = 0x20,
@@ -90,7 +90,6 @@ struct Cmd {
   uint32_t number() const { return static_cast<uint32_t>(get(4, 3)); }
 };
 
-constexpr unsigned kRc = 0, kUc = 1, kUd = 2;
 constexpr uint64_t kOrderResume = 5;
 
 struct Told {
@@ -144,7 +143,7 @@ struct Model {
       for (unsigned t = 0; t < 8; ++t) orders.push_back({t, op, n, psn});
     };
     switch (c.op()) {
-      case kNop:
+      case kNopCmd:
         return kOk;
       case kCreatePd:
         if (n >= kNPd) return kBadIndex;
@@ -730,7 +729,7 @@ TEST_CASE("every transition between states is allowed or refused as the table sa
        kSqPsn | kTimeout | kRetry | kRnrRetry | kRdAtomic},
       {kPkey | kAccess, kPathAttr | kMtu | kDest | kRqPsn, kSqPsn},
       {kPkey | kQkey, 0, kSqPsn}};
-  for (unsigned type : {kRc, kUc, kUd}) {
+  for (unsigned type : {unsigned{kRc}, unsigned{kUc}, unsigned{kUd}}) {
     REQUIRE(w.both(Cmd(kDestroyQp, 4)) == kOk);
     REQUIRE(w.both(World::qp_cmd(4, 1, 2, 2, type)) == kOk);
     for (unsigned from : {0u, 1u, 2u, 3u, 4u, 6u}) {
@@ -871,6 +870,57 @@ TEST_CASE(
   CHECK(w.top.fatal_o == 1);
 }
 
+TEST_CASE("a failure of the sending side of UC or UD stops its send queue only: SQE") {
+  World w;
+  w.basics();
+  for (unsigned type : {unsigned{kUc}, unsigned{kUd}, unsigned{kRc}}) {
+    REQUIRE(w.both(Cmd(kDestroyQp, 4)) == kOk);
+    REQUIRE(w.both(World::qp_cmd(4, 1, 2, 2, type)) == kOk);
+    Cmd c(kModifyQp, 4);
+    c.put(16, 5, 3).put(19, 3, 1).put(40, 3, 2);
+    const uint32_t steps[3][3] = {
+        {kPkey | kAccess, kPathAttr | kMtu | kDest | kRqPsn | kDestRd | kRnrTimer,
+         kSqPsn | kTimeout | kRetry | kRnrRetry | kRdAtomic},
+        {kPkey | kAccess, kPathAttr | kMtu | kDest | kRqPsn, kSqPsn},
+        {kPkey | kQkey, 0, kSqPsn}};
+    for (unsigned s = 1; s <= 3; ++s)
+      REQUIRE(w.both(c.put(8, steps[type][s - 1], 2).put(12, s, 1)) == kOk);
+    const auto fail = [&](bool sending, uint64_t cause) {
+      w.orders.clear();
+      w.top.fail_sq_i = sending;
+      w.fails.push(kFail.pack({{"qpn", 4}, {"cause", cause}, {"event_type", kEvQpFatal}}));
+      w.bench.tick(100);
+    };
+    const size_t events = w.events.size();
+    fail(true, kRemOp);
+    if (type == kRc) {  // RC has no SQE
+      CHECK(kConn.get(w.conn[4], "state") == kErr);
+      CHECK(w.events.size() == events + 1);
+      continue;
+    }
+    CHECK(kConn.get(w.conn[4], "state") == kSqe);
+    CHECK(kConn.get(w.conn[4], "err_cause") == kRemOp);
+    CHECK(w.events.size() == events);  // the completion says it
+    REQUIRE(w.orders.size() == 5);
+    for (unsigned t = 0; t < 5; ++t) CHECK(w.orders[t] == Told{t, kOrderErr, 4, 0});
+    fail(true, kRemAccess);  // once is enough
+    CHECK(w.orders.empty());
+    CHECK(kConn.get(w.conn[4], "err_cause") == kRemOp);
+    w.model.qp[4].state = kSqe;
+    w.model.qp[4].cause = kRemOp;
+    REQUIRE(w.both(c.put(8, 0, 2).put(12, kRts, 1)) == kOk);  // RESUME
+    // The receiving side takes the QP to ERR, from SQE too.
+    fail(true, kRemOp);
+    CHECK(kConn.get(w.conn[4], "state") == kSqe);
+    fail(false, kRemAccess);
+    CHECK(kConn.get(w.conn[4], "state") == kErr);
+    CHECK(w.orders.size() == 8);
+    CHECK(w.events.size() == events + 1);
+    w.model.qp[4].state = kErr;
+    w.model.qp[4].cause = kRemAccess;
+  }
+}
+
 TEST_CASE(
     "failures are always taken, also while an owner lets an order wait, and are served behind it") {
   World w;
@@ -936,7 +986,7 @@ TEST_CASE("cycles of the commands") {
   World w(Stall::none(), 1);
   w.basics();
   CHECK(w.last_cycles <= 30);
-  w.run(Cmd(kNop, 0));
+  w.run(Cmd(kNopCmd, 0));
   CHECK(w.last_cycles <= 6);
   w.run(Cmd(kQueryQp, 4));
   CHECK(w.last_cycles <= 12);
