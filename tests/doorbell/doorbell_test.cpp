@@ -201,6 +201,17 @@ TEST_CASE(
   w.settle();
 }
 
+TEST_CASE("reads one behind the other wait for a master that does not take the answer") {
+  World<Vdoorbell, 6, 4096> w;
+  for (unsigned i = 0; i < 6; ++i) w.write(i, kSq, 50 + i);
+  w.settle();
+  const size_t before = w.r.size();
+  w.r.set_stall(Stall::random(0.6));
+  for (unsigned i = 0; i < 60; ++i) w.ar.push((i % 6) * 4096 + kSq);
+  w.r.wait(before + 60);
+  for (unsigned i = 0; i < 60; ++i) CHECK(w.r[before + i] == 50 + i % 6);
+}
+
 TEST_CASE("reset clears the indices that are read back") {
   World<Vdoorbell, 6, 4096> w(Stall::random(0.3));
   for (int i = 0; i < 4; ++i) {
