@@ -65,3 +65,30 @@ TEST_CASE("raw descriptors are printed field by field") {
   CHECK_THROWS_WITH(parse_hex_bytes("0g"), rnic::test::contains_text("not hexadecimal"));
   CHECK_THROWS_WITH(parse_hex_bytes("00\n123"), rnic::test::contains_text("line 2: half a byte"));
 }
+
+TEST_CASE("decode names elements of register files, shows what is read, and the variant in use") {
+  Diagnostics diags("m.yaml");
+  const auto map = load_map_text(
+      "name: m\nversion: {major: 0, minor: 0, patch: 1}\n"
+      "enums: {op: {values: {NOP: 0, COPY: 1}}}\n"
+      "blocks:\n  - name: b\n    size: 0x100\n    registers:\n"
+      "      - {name: STATUS, offset: 0, fields: [{name: v, bits: \"7:0\", access: ro, hw: in}]}\n"
+      "      - {name: COMMAND, offset: 0, fields: [{name: c, bits: \"7:0\", access: wo}]}\n"
+      "      - name: CH\n        offset: 0x40\n        count: 2\n        stride: 0x20\n"
+      "        registers:\n"
+      "          - {name: Q, offset: 0x10, count: 2, fields: [{name: on, bits: \"0\", access: "
+      "rw}]}\n"
+      "descriptors:\n  - name: d\n    size: 4\n"
+      "    fields: [{name: op, at: 0, width: 8, enum: op}]\n"
+      "    unions: [{by: op, variants: [{name: copy, when: COPY, fields: [{name: n, at: 2, width: "
+      "16}]}]}]\n",
+      diags);
+  INFO(diags.text());
+  REQUIRE(map.has_value());
+  CHECK(decode_registers(*map, map->blocks[0], "0x74: 1\n0: 5\n") ==
+        "0x00000000 STATUS = 0x00000005  v=0x5\n"
+        "0x00000074 CH_Q[1][1] = 0x00000001  on=1\n");
+  const std::vector<std::uint8_t> bytes = {0, 0, 7, 0, 1, 0, 7, 0};
+  CHECK(decode_descriptor(*map, map->descriptors[0], bytes) ==
+        "d [0]\n  op = NOP(0x0)\nd [1]\n  op = COPY(0x1)\n  n = 0x7\n");
+}
