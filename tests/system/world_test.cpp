@@ -201,6 +201,14 @@ TEST_CASE("two nodes on one and on two threads take the same cycles and write th
   }
   CHECK(captures[0].size() > 100'000);
   CHECK(captures[0] == captures[1]);
+  // The counters of both nodes, as the report lists them.
+  const auto counters = [](const std::string& report) {
+    const size_t from = report.find("== Counters");
+    REQUIRE(from != std::string::npos);
+    return report.substr(from, report.find("frames checked") - from);
+  };
+  CHECK(counters(o[0].report).find("core_cycles") != std::string::npos);
+  CHECK(counters(o[0].report) == counters(o[1].report));
   REQUIRE(o[0].figures.all().size() == o[1].figures.all().size());
   for (size_t i = 0; i < o[0].figures.all().size(); ++i) {
     INFO(o[0].figures.all()[i].name);
@@ -284,6 +292,33 @@ TEST_CASE("a wrong scenario is refused with file, line and what was expected") {
           .find("bad.yaml:2:18: key 'memory.layout': must be identity") != std::string::npos);
   CHECK(text("nic: {log_sq: 2}\nsteps: [{name: x, do: traffic, flows: [{sizes: [64], depth: 4, "
              "doorbell_every: 2, signal_every: 2, count: 8}]}]\n") == "accepted");
+}
+
+TEST_CASE("a run in which something goes wrong fails and says what") {
+  const auto problems = [](const std::string& yaml) {
+    const Outcome o = run(yaml);
+    CHECK_FALSE(o.good);
+    std::string all;
+    for (const std::string& p : o.problems) all += p + "\n";
+    return all;
+  };
+  const std::string refused = problems(
+      "nic: {peer_to_peer: false}\ngpu: {preset: reference}\n"
+      "steps: [{name: t, do: traffic, flows: [{sizes: [64], count: 4, source: gpu}]}]\n");
+  INFO(refused);
+  CHECK(refused.find("t: QP 2 of node a: message at block 0 ended with LOC_PROT_ERR") !=
+        std::string::npos);
+  CHECK(refused.find("counter gdr_refused of node a is") != std::string::npos);
+  const std::string late = problems(
+      "nic: {dma_timeout_us: 1}\npcie: {data_read: 5 us}\n"
+      "steps: [{name: l, do: latency, size: 64}]\n");
+  INFO(late);
+  CHECK(late.find("counter dma_timeouts of node a is") != std::string::npos);
+  const std::string slow = problems(
+      "steps: [{name: t, do: traffic, limit: 2 us, flows: [{sizes: [1 MiB], count: 4, depth: "
+      "4}]}]\n");
+  INFO(slow);
+  CHECK(slow.find("t: 0 of 4 messages completed within 2000 ns") != std::string::npos);
 }
 
 TEST_CASE("a run without an IOMMU, and messages that just fit the send queue") {
