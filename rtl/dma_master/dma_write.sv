@@ -81,8 +81,9 @@ module dma_write #(
   output logic [9:0]            dev_done_o,
 
   // The last row of a request is on the bus (a refused one: was swallowed); one pulse each, in the
-  // order of acceptance: requests with ticket, and those of client 3.
+  // order of acceptance: requests with ticket, with rd_ticket, and those of client 3.
   output logic                  placed_o,
+  output logic                  rd_placed_o,
   output logic                  placed3_o,
 
   output logic                  trc_valid_o,
@@ -116,8 +117,9 @@ module dma_write #(
     logic [23:0] psn;
     logic        sampled;
     logic        ticket;
+    logic        rd_ticket;
   } head_t;
-  localparam int unsigned HW = 138;
+  localparam int unsigned HW = 139;
 
   // ------------------------------------------------------------------------------------ acceptance
   logic [4:0]            fenced, fence_ok, acc_gnt;
@@ -153,7 +155,8 @@ module dma_write #(
   assign acc_head = {acc_idx, acc_req.addr, acc_req.len, acc_target, acc_gpu,
                      !acc_ok || acc_refused, acc_refused,
                      acc_req.relaxed && cfg_relaxed_i && !acc_req.is_queue, acc_req.is_queue,
-                     acc_req.qpn, acc_req.psn, acc_req.sampled, acc_req.ticket};
+                     acc_req.qpn, acc_req.psn, acc_req.sampled, acc_req.ticket,
+                     acc_req.rd_ticket};
 
   stream_fifo_small #(.W(HW), .DEPTH(2)) u_heads (
     .clk_i, .rst_i, .in_valid(acc_fire), .in_ready(hq_ready), .in_data(acc_head),
@@ -290,6 +293,7 @@ module dma_write #(
     logic         last;
     logic         wlast;
     logic         ticket;
+    logic         rd_ticket;
     logic [2:0]   client;
     logic         is_queue;
     logic         sampled;
@@ -311,8 +315,9 @@ module dma_write #(
     if (step) begin
       if (!fill_q) row_strb = ({B{1'b1}} >> (8'(B) - cnt)) << lo;
       dev_row = 32'(({row_addr, {LB{1'b0}}} & (64'(DEVMEM_BYTES) - 64'd1)) >> LB);
-      new_row = {!on_bus, row_q == 9'd0, last_row, tlp_last, head.ticket, head.client,
-                 head.is_queue, head.sampled, head.qpn, head.psn, dev_row, row_strb};
+      new_row = {!on_bus, row_q == 9'd0, last_row, tlp_last, head.ticket,
+                 head.rd_ticket, head.client, head.is_queue, head.sampled, head.qpn, head.psn,
+                 dev_row, row_strb};
     end
   end
 
@@ -454,6 +459,10 @@ module dma_write #(
   pulse_merge #(.N(2)) u_placed (
     .clk_i, .rst_i,
     .pulse_i({out_take && out_q.last && out_q.ticket, gone && head.ticket}), .pulse_o(placed_o));
+  pulse_merge #(.N(2)) u_rd_placed (
+    .clk_i, .rst_i,
+    .pulse_i({out_take && out_q.last && out_q.rd_ticket, gone && head.rd_ticket}),
+    .pulse_o(rd_placed_o));
   pulse_merge #(.N(2)) u_placed3 (
     .clk_i, .rst_i,
     .pulse_i({out_take && out_q.last && out_q.client == 3'd3, gone && head.client == 3'd3}),

@@ -71,7 +71,7 @@ package rnic_pkg;
     logic        failed;         // the QP failed: flush everything
     // a message without packets stands behind one that waits for its ACK
     logic        local_waits;
-    logic [7:0]  rd_done;        // READs and ATOMICs completed, modulo 256
+    logic [7:0]  rd_done;        // READs and ATOMICs whose data are on the bus, modulo 256
     logic        rewinding;      // sq_scheduler was asked to stop the QP, the replay is not set yet
     logic        stopped;        // it has stopped; the RNR wait is not over
     logic        rnr_wait;
@@ -88,6 +88,7 @@ package rnic_pkg;
     logic        dying;          // payload of err_index cannot be read: fails when its turn comes
     logic [15:0] err_index;
     logic [7:0]  err_status;
+    logic [7:0]  rd_comp;        // READs and ATOMICs completed, modulo 256
   } qp_ack_t;
 
   // Where a send queue goes on after a rewind: rx_completer -> sq_engine.
@@ -431,6 +432,7 @@ package rnic_pkg;
 
   // Write request; the data stream that follows starts in lane 0 and has exactly len bytes.
   typedef struct packed {
+    logic        rd_ticket;      // as ticket, rd_placed_o: data of a READ or ATOMIC response
     logic [63:0] addr;
     logic [12:0] len;            // 1..4096
     logic        relaxed;        // may carry relaxed ordering

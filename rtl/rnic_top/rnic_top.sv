@@ -362,9 +362,6 @@ module rnic_top #(
   logic msg_push_ready;
   logic [23:0] msg_push_qpn;
   rnic_pkg::msg_t msg_push;
-  logic fail_sq_valid;
-  logic fail_sq_ready;
-  rnic_pkg::qp_fail_t fail_sq;
   logic terr_sq_valid;
   logic terr_sq_ready;
   logic [23:0] terr_sq_qpn;
@@ -779,6 +776,7 @@ module rnic_top #(
   logic fail_re_ready;
   rnic_pkg::qp_fail_t fail_re;
   logic placed;
+  logic rd_placed;
   logic rd2_valid;
   logic rd2_ready;
   rnic_pkg::dma_rd_req_t rd2_req;
@@ -1308,9 +1306,6 @@ module rnic_top #(
       .msg_push_ready,
       .msg_push_qpn,
       .msg_push,
-      .fail_valid(fail_sq_valid),
-      .fail_ready(fail_sq_ready),
-      .fail(fail_sq),
       .lerr_valid(terr_sq_valid),
       .lerr_ready(terr_sq_ready),
       .lerr_qpn(terr_sq_qpn),
@@ -2087,6 +2082,7 @@ module rnic_top #(
       .trc2_valid_o(trc_valid_o[17]),
       .trc2_o(trc_o[1088+:64]),
       .trc2_sampled_o(trc_sampled_o[17]),
+      .rd_placed_i(rd_placed),
       .rwq_valid,
       .rwq_ready,
       .rwq_qpn,
@@ -2413,6 +2409,7 @@ module rnic_top #(
       .trc2_o(trc_o[1280+:64]),
       .trc2_sampled_o(trc_sampled_o[20]),
       .placed_o(placed),
+      .rd_placed_o(rd_placed),
       .rd3_valid,
       .rd3_ready,
       .rd3_req,
@@ -2745,7 +2742,7 @@ module rnic_top #(
       .cnt_cmd_done_o(cnt_cmd_done__cmd_unit),
       .cnt_cmd_errors_o(cnt_cmd_errors__cmd_unit),
       // of the sending side: sq_engine or rx_completer
-      .fail_sq_i(fail_src == 3'd0 || fail_src == 3'd2)
+      .fail_sq_i(fail_src == 3'd1)
   );
 
   // -- Registers, reset
@@ -2958,16 +2955,14 @@ module rnic_top #(
   localparam int unsigned FAIL_W = $bits(fail_dma);
   logic unused_fail_last;
   stream_arb_rr #(
-      .N(6),
+      .N(5),
       .W(FAIL_W)
   ) u_fail_arb (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
-      .in_valid({fault_valid, fail_re_valid, fail_cg_valid, fail_cp_valid, fail_rs_valid,
-          fail_sq_valid}),
-      .in_ready({fault_ready, fail_re_ready, fail_cg_ready, fail_cp_ready, fail_rs_ready,
-          fail_sq_ready}),
-      .in_data({fail_dma, fail_re, fail_cg, fail_cp, fail_rs, fail_sq}),
+      .in_valid({fault_valid, fail_re_valid, fail_cg_valid, fail_cp_valid, fail_rs_valid}),
+      .in_ready({fault_ready, fail_re_ready, fail_cg_ready, fail_cp_ready, fail_rs_ready}),
+      .in_data({fail_dma, fail_re, fail_cg, fail_cp, fail_rs}),
       .in_last('1),
       .out_valid(fail_valid),
       .out_ready(fail_ready),

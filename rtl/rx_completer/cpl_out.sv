@@ -99,6 +99,7 @@ module cpl_out (
     cplace.more = p_more;
     cplace.inl = p_inl;
     cplace.inl_data[63:0] = p_data;
+    cplace.ticket = p_write;
   end
 
   logic unused;

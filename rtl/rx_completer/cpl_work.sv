@@ -6,6 +6,10 @@
 module cpl_work (
     input  logic        clk_i,
     input  logic        rst_i,
+    // data of a READ are on the bus; while more are to come no order is taken
+    input  logic        placed_valid_i,
+    input  logic [23:0] placed_qpn_i,
+    input  logic        placing_i,
     input  logic        terr_valid_i,
     input  logic [23:0] terr_qpn_i,
     input  logic        rwg_valid_i,
@@ -23,22 +27,24 @@ module cpl_work (
     input  logic        resp_valid_i,
     input  logic [23:0] resp_qpn_i,
     output logic        any_o,
-    output logic [2:0]  kind_o,
+    output logic [3:0]  kind_o,
     output logic [23:0] qpn_o,
     input  logic        take_i
 );
   // Kinds of work; rx_completer uses the same numbers.
-  localparam logic [2:0] W_PACKET = 3'd0;
-  localparam logic [2:0] W_LEFT = 3'd1;
-  localparam logic [2:0] W_NUDGE = 3'd2;
-  localparam logic [2:0] W_TERR = 3'd3;
-  localparam logic [2:0] W_ORDER = 3'd4;
-  localparam logic [2:0] W_TIMER = 3'd5;
-  localparam logic [2:0] W_STOPPED = 3'd6;
-  localparam logic [2:0] W_SPOIL = 3'd7;
+  localparam logic [3:0] W_PACKET = 4'd0;
+  localparam logic [3:0] W_LEFT = 4'd1;
+  localparam logic [3:0] W_NUDGE = 4'd2;
+  localparam logic [3:0] W_TERR = 4'd3;
+  localparam logic [3:0] W_ORDER = 4'd4;
+  localparam logic [3:0] W_TIMER = 4'd5;
+  localparam logic [3:0] W_STOPPED = 4'd6;
+  localparam logic [3:0] W_SPOIL = 4'd7;
+
+  localparam logic [3:0] W_PLACED = 4'd8;
 
   logic [1:0] last_q;  // who of the three had the last turn
-  logic [2:0] turn;
+  logic [3:0] turn;
   always_comb begin
     turn = W_PACKET;
     unique case (last_q)
@@ -59,9 +65,14 @@ module cpl_work (
     end else if (rwg_valid_i) begin
       kind_o = W_STOPPED;
       qpn_o = rwg_qpn_i;
+    end else if (placed_valid_i) begin
+      kind_o = W_PLACED;
+      qpn_o = placed_qpn_i;
     end else if (qpi_valid_i) begin
+      // Nothing of the former life of a QP may come behind its reset.
       kind_o = W_ORDER;
       qpn_o = qpi_qpn_i;
+      any_o = !placing_i;
     end else if (tmo_valid_i) begin
       kind_o = W_TIMER;
       qpn_o = tmo_qpn_i;

@@ -4,12 +4,12 @@
 // wait, time-outs, retry counters), places READ data, fails the QP and flushes what a failed QP has
 // in flight. Owner of the acknowledged half of the context; reads the messages from msg_pool.
 // Throughput: 4 cycles per ACK, 3 more per further message that it covers; a READ response of one
-// piece 9 cycles, 13 if it is the last. Latency: 4 cycles from resp to the first completion. Order:
-// completions of a QP leave in posting order, that of a READ behind its data. Local errors, answers
-// of the scheduler, QP orders and timers go before responses; nudges, left packets and responses
-// take turns. Ignored and counted: responses outside [oldest unacknowledged, first never sent),
-// responses of QPs that do not send (rx_ghost_acks, rx_unknown_qp), wrong P_Key or addresses; their
-// payload is discarded. Facts: roce.md section 3.
+// piece 9 cycles, a whole READ of one packet 16. Latency: 4 cycles from resp to the first
+// completion. Order: completions of a QP leave in posting order, that of a READ behind its data.
+// Local errors, answers of the scheduler, QP orders and timers go before responses; nudges, left
+// packets and responses take turns. Ignored and counted: responses outside [oldest unacknowledged,
+// first never sent), responses of QPs that do not send (rx_ghost_acks, rx_unknown_qp), wrong P_Key
+// or addresses; their payload is discarded. Facts: roce.md section 3.
 `include "rnic_assert.svh"
 module rx_completer (
     input  logic                clk_i,
@@ -126,6 +126,7 @@ module rx_completer (
     input  logic                cplace_ready,
     output rnic_pkg::rx_place_t cplace,
     output rnic_pkg::cqe_req_t  cplace_cqe,
+    input  logic                rd_placed_i,  // a piece of it is on the bus
     output logic                mrq_valid,
     input  logic                mrq_ready,
     output rnic_pkg::mr_req_t   mrq,
@@ -148,14 +149,15 @@ module rx_completer (
   } state_e;
   state_e state_q, state_d;
   // as in cpl_work
-  localparam logic [2:0] W_PACKET = 3'd0;
-  localparam logic [2:0] W_LEFT = 3'd1;
-  localparam logic [2:0] W_NUDGE = 3'd2;
-  localparam logic [2:0] W_TERR = 3'd3;
-  localparam logic [2:0] W_ORDER = 3'd4;
-  localparam logic [2:0] W_TIMER = 3'd5;
-  localparam logic [2:0] W_STOPPED = 3'd6;
-  localparam logic [2:0] W_SPOIL = 3'd7;
+  localparam logic [3:0] W_PACKET = 4'd0;
+  localparam logic [3:0] W_LEFT = 4'd1;
+  localparam logic [3:0] W_NUDGE = 4'd2;
+  localparam logic [3:0] W_TERR = 4'd3;
+  localparam logic [3:0] W_ORDER = 4'd4;
+  localparam logic [3:0] W_TIMER = 4'd5;
+  localparam logic [3:0] W_STOPPED = 4'd6;
+  localparam logic [3:0] W_SPOIL = 4'd7;
+  localparam logic [3:0] W_PLACED = 4'd8;
   // as in cpl_judge, and one more
   localparam logic [2:0] A_NONE = 3'd0;
   localparam logic [2:0] A_SEQ = 3'd1;
@@ -169,11 +171,16 @@ module rx_completer (
 
   // -- taking work
   logic any, take, lk_ready, look;
-  logic [2:0] work_d, work_q;
+  logic [3:0] work_d, work_q;
+  logic placed_valid, placing, done_room;
+  logic [23:0] placed_qpn;
   logic [23:0] look_qpn, qpn_q;
   cpl_work u_work (
       .clk_i,
       .rst_i,
+      .placed_valid_i(placed_valid),
+      .placed_qpn_i(placed_qpn),
+      .placing_i(placing),
       .terr_valid_i(terr_valid),
       .terr_qpn_i(terr_qpn),
       .rwg_valid_i(rwg_valid),
@@ -188,7 +195,8 @@ module rx_completer (
       .nudge_qpn_i(nudge_qpn),
       .left_valid_i(left_valid),
       .left_qpn_i(left_qpn),
-      .resp_valid_i(resp_valid),
+      // A READ that ends needs a place among those whose data are on the way.
+      .resp_valid_i(resp_valid && done_room),
       .resp_qpn_i(resp.dest_qpn),
       .any_o(any),
       .kind_o(work_d),
@@ -300,9 +308,9 @@ module rx_completer (
   logic cover_q, failed_q, fail_q, write_q, walk_q, force_q, rd_ok_q, blamed_q, dying_q;
   logic rewinding_q, stopped_q, rnr_wait_q, restart_q, resumed_q, off_host_q, long_q, kick_q;
   logic rwq_q, rnr_go_q, discard_q, local_waits_q, from_aeth_q, sqd_q, drained_q, fail_quiet_q;
-  logic implied_q, progress_q, d_last_q, pass_q, soft_q;
+  logic implied_q, progress_q, d_last_q, pass_q, soft_q, rd_moved_q;
   logic [2:0] act_q, retry_used_q, rnr_used_q, rd_seg_q;
-  logic [7:0] force_status_q, fail_status_q, rd_done_q, err_status_q;
+  logic [7:0] force_status_q, fail_status_q, rd_done_q, rd_comp_q, err_status_q;
   logic [15:0] err_index_q;
   logic [23:0] cover_psn_q, reach_q, una_q;
   logic [31:0] rd_off_q;
@@ -371,7 +379,7 @@ module rx_completer (
   assign quick = retire && ok && (last_covered || rd_ok_q) && act_q == A_NONE && !local_waits_q &&
       !sqd_q && !dying_q;
   assign go_rws = rewinding_q && stopped_q && (!rnr_wait_q || failed_q);
-  assign finish_try = !fail_q && !sqd_q && !dying_q && !discard_q && !kick_q &&
+  assign finish_try = !fail_q && !sqd_q && !dying_q && !discard_q && !kick_q && !rd_moved_q &&
       ((quick && !is_rd) || (stop && !failed_q && act_q == A_NONE && !implied)) &&
       (work_q == W_PACKET || work_q == W_LEFT || work_q == W_NUDGE);
   assign finish = finish_try && close_ready;
@@ -540,11 +548,12 @@ module rx_completer (
       rnr_used_q <= a_q.rnr_used;
       rd_seg_q <= a_q.rd_seg;
       rd_off_q <= a_q.rd_off;
-      rd_done_q <= a_q.rd_done;
+      rd_done_q <= a_q.rd_done + ((work_q == W_PLACED) ? 8'd1 : 8'd0);
+      rd_comp_q <= a_q.rd_comp;
       local_waits_q <= a_q.local_waits;
       sqd_q <= c_q.state == rnic_pkg::QPS_SQD;
       drained_q <= a_q.drained && c_q.state == rnic_pkg::QPS_SQD;
-      kick_q <= 1'b0;
+      kick_q <= work_q == W_PLACED;
       rwq_q <= 1'b0;
       rnr_go_q <= 1'b0;
       discard_q <= work_q == W_PACKET && is_data;
@@ -552,6 +561,7 @@ module rx_completer (
           (work_q != W_PACKET && work_q != W_LEFT && work_q != W_NUDGE);
       implied_q <= 1'b0;
       progress_q <= 1'b0;
+      rd_moved_q <= 1'b0;
       pass_q <= (work_q == W_PACKET && good && j_act == A_FATAL) || (a_q.rewinding &&
           (work_q == W_STOPPED ? !a_q.rnr_wait : work_q == W_TIMER && tmo_rnr_q && a_q.stopped));
     end
@@ -573,8 +583,7 @@ module rx_completer (
       force_q <= 1'b0;
       if (is_rd) begin
         rd_ok_q <= 1'b0;
-        rd_done_q <= rd_done_q + 8'd1;
-        kick_q <= 1'b1;
+        rd_comp_q <= rd_comp_q + 8'd1;
         write_q <= 1'b1;
         resumed_q <= 1'b0;
         off_host_q <= 1'b0;
@@ -639,6 +648,7 @@ module rx_completer (
     end
     if (rd_done) begin
       discard_q <= 1'b0;
+      rd_moved_q <= 1'b1;
       if (rd_ok) begin
         una_q <= una_q + 24'd1;
         progress_q <= 1'b1;
@@ -687,6 +697,7 @@ module rx_completer (
       ack_wr.una_psn = una_q;
       ack_wr.failed = failed_q;
       ack_wr.rd_done = rd_done_q;
+      ack_wr.rd_comp = rd_comp_q;
       ack_wr.rewinding = rewinding_q && !go_rws;
       ack_wr.stopped = stopped_q && !go_rws;
       ack_wr.rnr_wait = rnr_wait_q && !failed_q;
@@ -757,7 +768,7 @@ module rx_completer (
   logic [3:0] settle_q;
   rnic_pkg::rewind_t rewind;
   assign rewind = {qpn_q, empty_q || failed_q, h_q.wqe_index, una_q, una_q - h_q.first_psn,
-      rd_done_q};
+      rd_comp_q};
   assign quiet = !fail_q && !(rwq_q && !failed_q) && !kick_q && !go_rws && !drained && !discard_q;
   cpl_tell u_tell (
       .clk_i,
@@ -878,6 +889,21 @@ module rx_completer (
       .cplace_ready,
       .cplace,
       .cplace_cqe
+  );
+
+  // -- when READ data are on the bus
+  cpl_placed u_placed (
+      .clk_i,
+      .rst_i,
+      .sent_i(piece_valid && piece_ready && piece_write),
+      .placed_i(rd_placed_i),
+      .done_i(retire && is_rd && ok),
+      .qpn_i(qpn_q),
+      .room_o(done_room),
+      .any_o(placing),
+      .out_valid(placed_valid),
+      .out_ready(take && work_d == W_PLACED),
+      .out_qpn(placed_qpn)
   );
 
   // -- counters, trace, reset

@@ -91,7 +91,8 @@ module rx_placer #(
       wrreq.qpn = from_c ? cplace.qpn : place.qpn;
       wrreq.psn = from_c ? cplace.psn : place.psn;
       wrreq.sampled = from_c ? cplace.sampled : place.sampled;
-      wrreq.ticket = from_c ? cplace.ticket : place.ticket;
+      wrreq.ticket = !from_c && place.ticket;
+      wrreq.rd_ticket = from_c && cplace.ticket;
     end
   end
   assign take = state_q == IDLE && have && (is_write ? wrreq_valid && wrreq_ready : may_go);

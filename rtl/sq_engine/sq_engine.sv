@@ -96,10 +96,7 @@ module sq_engine #(
     output logic [23:0]             msg_push_qpn,
     output rnic_pkg::msg_t          msg_push,
 
-    // the QP asks to fail; a message already in msg_pool failed in its middle
-    output logic                    fail_valid,
-    input  logic                    fail_ready,
-    output rnic_pkg::qp_fail_t      fail,
+    // a message already in msg_pool failed in its middle
     output logic                    lerr_valid,
     input  logic                    lerr_ready,
     output logic [23:0]             lerr_qpn,
@@ -150,7 +147,6 @@ module sq_engine #(
 );
   localparam int unsigned PKT_W = $bits(txp);
   localparam int unsigned RDREQ_W = $bits(rdreq);
-  localparam int unsigned FAIL_W = $bits(fail);
   localparam logic [1:0] GO = 2'd0;
   localparam logic [1:0] POOL = 2'd1;
   localparam logic [1:0] KICK = 2'd2;
@@ -426,7 +422,7 @@ module sq_engine #(
   logic [31:0] seg_len, seg_rest;
   logic        first, last, seg_done, pkt_ok, pkt_go, pkt_blocked, pkt_need_read, pkt_pages, ack;
   logic        pkt_ends, msg_ends, x_rd, known, enters, far;
-  logic        txp_room, rd_room, td_room, fail_room, lerr_room;
+  logic        txp_room, rd_room, td_room, lerr_room;
   logic        piece_go, read_go, seg_next;
   logic [31:0] left_after;
   logic [31:0] more_pkts;
@@ -533,7 +529,7 @@ module sq_engine #(
   assign local_fails = !x_ok_q && x_status_q != rnic_desc_pkg::CQE_STATUS_WR_FLUSH_ERR;
   assign passes = known && x_ok_q;
   assign local_go = s_q == S_LOCAL && (!local_msg || msg_push_ready) &&
-                    (!local_fails || (fail_room && (local_msg || lerr_room))) &&
+                    (!local_fails || local_msg || lerr_room) &&
                     (!passes || passed_ready);
   assign passed_valid = local_go && passes;
   assign passed_qpn = t_qpn_q;
@@ -899,7 +895,6 @@ module sq_engine #(
     end
   end
 
-  logic [1:0] fail_level;
   logic       td_level, lerr_level;
   stream_fifo_small #(.W(49), .DEPTH(1), .LATENCY(0)) u_turn_done (
       .clk_i,
@@ -912,19 +907,6 @@ module sq_engine #(
       .out_data ({turn_done_qpn, turn_done_more, turn_done_blocked, turn_done_popped,
                   turn_done_index}),
       .level_o  (td_level)
-  );
-  rnic_pkg::qp_fail_t fail_in;
-  assign fail_in = {t_qpn_q, x_status_q, 8'd0};  // no event: the CQE says it
-  stream_fifo_small #(.W(FAIL_W), .DEPTH(2), .LATENCY(1)) u_fail (
-      .clk_i,
-      .rst_i,
-      .in_valid (local_go && local_fails),
-      .in_ready (fail_room),
-      .in_data  (fail_in),
-      .out_valid(fail_valid),
-      .out_ready(fail_ready),
-      .out_data (fail),
-      .level_o  (fail_level)
   );
   stream_fifo_small #(.W(48), .DEPTH(1), .LATENCY(1)) u_lerr (
       .clk_i,
@@ -1056,7 +1038,7 @@ module sq_engine #(
   assign trc2_sampled_o = x_smp_q;
 
   logic unused;
-  assign unused = ^{c_q, hd, txp_level, rd_level, td_level, fail_level, lerr_level, rwd_level,
+  assign unused = ^{c_q, hd, txp_level, rd_level, td_level, lerr_level, rwd_level,
                     more_pkts, mrs, f_ack, m_half_q, past_max, from_max, e_behind,
                     x_total_q, e_total, bytes_now};
 

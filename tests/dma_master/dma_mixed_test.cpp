@@ -56,6 +56,7 @@ void random_traffic(DmaWorld<W>& w, uint32_t count, bool errors) {
       r.is_queue = random.chance(0.2);
       r.qpn = i;
       r.ticket = random.chance(0.5);
+      r.rd_ticket = random.chance(0.5);
       w.write(static_cast<uint32_t>(random.below(5)), r);
     }
     if (random.chance(0.02)) w.bench.tick(random.below(200));

@@ -81,7 +81,7 @@ struct WriteRequest {
   bool is_queue = false;
   uint32_t psn = 0;
   bool sampled = false;
-  bool ticket = false;
+  bool ticket = false, rd_ticket = false;
 };
 
 struct Fault {
@@ -189,7 +189,8 @@ class DmaWorld {
 
   // beats: how many beats of its data the client really sends.
   void write(uint32_t client, const WriteRequest& r, uint32_t beats = ~0u) {
-    Bits b(130);
+    Bits b(131);
+    b.set(130, 1, r.rd_ticket);
     b.set(66, 64, r.addr);
     b.set(53, 13, r.len);
     b.set(52, 1, r.relaxed);
@@ -231,7 +232,8 @@ class DmaWorld {
     bench.wait(
         "all reads answered, all writes done, idle", [this] { return quiet(); }, limit);
     bench.tick(4);
-    if (!discard_writes && (placed[0] != placeable_[0] || placed[1] != placeable_[1]))
+    if (!discard_writes &&
+        (placed[0] != placeable_[0] || placed[1] != placeable_[1] || placed[2] != placeable_[2]))
       throw Mismatch("a placed pulse is missing");
     if (device != device_expected)
       throw Mismatch("device_memory is not what the writes should have left");
@@ -252,7 +254,8 @@ class DmaWorld {
   std::map<uint32_t, uint64_t> status_seen;
   uint32_t outstanding = 0, outstanding_gpu = 0, most_outstanding = 0, most_outstanding_gpu = 0;
   uint64_t lost_bytes = 0;
-  uint64_t placed[2] = {0, 0};  // pulses: writes with ticket, writes of client 3
+  // pulses: writes with ticket, writes of client 3, writes with rd_ticket
+  uint64_t placed[3] = {0, 0, 0};
   std::vector<uint64_t> rd_cycles, ar_cycles, r_cycles, rsp_cycles, wr_cycles, aw_cycles, w_cycles,
       dat_cycles;
   std::vector<Tlp> ar_log, aw_log;
@@ -279,7 +282,7 @@ class DmaWorld {
     for (auto& s : rd_) s->clear();
     tickets_.clear();
     rows_seen_ = 0;
-    placed[0] = placed[1] = placeable_[0] = placeable_[1] = 0;
+    placed[0] = placed[1] = placed[2] = placeable_[0] = placeable_[1] = placeable_[2] = 0;
     for (uint32_t c = 0; c < kWritePorts; ++c) {
       wr_[c]->clear();
       wd_[c]->clear();
@@ -484,13 +487,15 @@ class DmaWorld {
   void check_placed(Top& t) {
     if (t.placed_o) ++placed[0];
     if (t.wr3_placed_o) ++placed[1];
+    if (t.rd_placed_o) ++placed[2];
     while (!tickets_.empty() && tickets_.front().rows <= rows_seen_) {
       rows_seen_ -= tickets_.front().rows;
       placeable_[0] += tickets_.front().ticket;
       placeable_[1] += tickets_.front().client3;
+      placeable_[2] += tickets_.front().rd_ticket;
       tickets_.pop_front();
     }
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < 3; ++i) {
       if (placed[i] > placeable_[i]) fail("placed before the write was on the bus");
     }
   }
@@ -510,8 +515,8 @@ class DmaWorld {
     if (discard_writes) return;
     const WriteRequest& r = p.request;
     const Where w = locate(r.addr, r.len, settings_.gdr_en);
-    tickets_.push_back(
-        {r.ticket, client == 3, w.target == kRefused ? 0u : (r.addr % kB + r.len + kB - 1) / kB});
+    tickets_.push_back({r.ticket, client == 3, r.rd_ticket,
+                        w.target == kRefused ? 0u : (r.addr % kB + r.len + kB - 1) / kB});
     if (w.target == kRefused) {
       expected_faults.push_back({r.is_queue, r.qpn, kLocProt});
       return;
@@ -795,11 +800,11 @@ class DmaWorld {
   std::vector<std::unique_ptr<StreamSource<Bits>>> rd_, wr_;
   std::vector<std::unique_ptr<StreamSource<Beat>>> wd_;
   struct Ticket {
-    bool ticket, client3;
+    bool ticket, client3, rd_ticket;
     uint64_t rows;
   };
   std::deque<Ticket> tickets_;  // writes accepted and not all on the bus
-  uint64_t rows_seen_ = 0, placeable_[2] = {0, 0};
+  uint64_t rows_seen_ = 0, placeable_[3] = {0, 0, 0};
   std::array<std::deque<Pending>, kWritePorts> offered_;
   std::map<uint64_t, ExpectedRead> expected_reads_;
   std::map<uint32_t, uint32_t> next_tlp_;

@@ -244,6 +244,7 @@ class QpModel {
 
   bool dying() const { return dying_; }
   unsigned reads_done() const { return reads_done_; }
+  unsigned reads_good() const { return reads_good_; }
 
  private:
   static constexpr uint64_t kOk = 0, kLocLen = 1, kLocProt = 4, kFlushed = 5, kBadResp = 0x10,
@@ -302,6 +303,7 @@ class QpModel {
 
   void complete(const Msg& m, uint64_t status, uint64_t syndrome = 0, uint64_t fence = 0) {
     if (m.reads()) ++reads_done_;
+    if (m.reads() && status == kOk) ++reads_good_;
     ++counts[status == kOk ? "completed" : status == kFlushed ? "flushed" : "errors"];
     if (status == kOk && !m.signaled) return;
     cqes.push_back({m.index, status, m.bytes, syndrome, fence, long_way_});
@@ -568,7 +570,7 @@ class QpModel {
   bool start_failed_ = false, pass_all_ = false, nudged_ = false, rnr_started_ = false,
        set_off_ = false;
   bool waits_again_ = false, order_ = false;
-  unsigned retries_ = 0, rnr_retries_ = 0, reads_done_ = 0;
+  unsigned retries_ = 0, rnr_retries_ = 0, reads_done_ = 0, reads_good_ = 0;
   bool restarting_ = false, resumed_ = false, off_host_ = false, long_way_ = false;
   bool blamed_ = false, dying_ = false, drained_ = false;
   uint64_t err_index_ = 0, err_status_ = 0;

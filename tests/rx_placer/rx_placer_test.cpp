@@ -242,7 +242,8 @@ class World {
                                        {"qpn", qpn},
                                        {"psn", psn},
                                        {"sampled", sampled},
-                                       {"ticket", ticket}}));
+                                       {"ticket", ticket && side != Side::kCompleter},
+                                       {"rd_ticket", ticket && side == Side::kCompleter}}));
       want_bytes.insert(want_bytes.end(), bytes.begin(), bytes.end());
       for (unsigned at = 0; at < written; at += kB)
         want_counts.emplace_back(std::min(kB, written - at), at + kB >= written);

@@ -76,7 +76,6 @@ class World {
             },
             stall),
         orders(bench, "qpi", top.qpi_valid, top.qpi_ready, top.qpi),
-        fails(bench, "fail", top.fail_valid, top.fail_ready, [this] { return read_pin(top.fail); }),
         rewinds(bench, "rws", top.rws_valid, top.rws_ready, top.rws),
         lerrs(bench, "lerr", top.lerr_valid, top.lerr_ready,
               [this] {
@@ -175,7 +174,6 @@ class World {
   StreamSource<uint64_t> turns;
   StreamSink<TurnDone> dones;
   StreamSource<Bits> orders;
-  StreamSink<Bits> fails;
   StreamSource<Bits> rewinds;
   StreamSink<std::array<uint64_t, 3>> lerrs;
 
@@ -741,9 +739,6 @@ TEST_CASE(
                                                        {kMsgFailed, 4, kFlush},
                                                        {kMsgFailed, 5, kFlush}};
     CHECK(got == want);
-    REQUIRE(w.fails.size() == 1);
-    CHECK(kFail.get(w.fails[0], "qpn") == 3);
-    CHECK(kFail.get(w.fails[0], "cause") == bad.status);
     CHECK(w.lerrs.size() == 0);
     size_t packets3 = 0, packets4 = 0;
     for (auto& p : w.sent) (kTxPkt.get(p.pkt, "qpn") == 3 ? packets3 : packets4) += 1;
@@ -1144,8 +1139,6 @@ TEST_CASE("sq_engine invalidates a key once, in its place, and says when that fa
   CHECK(kMsg.get(w.msgs[3].second, "kind") == kMsgFailed);
   CHECK(kMsg.get(w.msgs[3].second, "status") == kMwBind);
   CHECK(kMsg.get(w.msgs[4].second, "status") == kFlush);
-  REQUIRE(w.fails.size() == 1);
-  CHECK(kFail.get(w.fails[0], "cause") == kMwBind);
 }
 
 TEST_CASE("sq_engine reads paged regions page by page, mixed with flat ones, at every offset") {
@@ -1293,7 +1286,6 @@ TEST_CASE("sq_engine fails a message in its middle when its key is gone, without
   CHECK(kMsg.get(w.msgs[1].second, "status") == kFlush);
   REQUIRE(w.lerrs.size() == 1);
   CHECK((w.lerrs[0] == std::array<uint64_t, 3>{1, 7, kLocProt}));
-  REQUIRE(w.fails.size() == 1);
   CHECK((w.dones[1] == TurnDone{1, false, 0, 2}));
 }
 
@@ -1332,7 +1324,6 @@ TEST_CASE("sq_engine flushes in ERR, also a message in its middle, and starts no
   REQUIRE(w.msgs.size() == 4);
   CHECK(kMsg.get(w.msgs[3].second, "kind") == kMsgFailed);
   CHECK(kMsg.get(w.msgs[3].second, "status") == kFlush);
-  CHECK(w.fails.size() == 0);
   for (auto state : {kReset, kInit, kRtr}) {
     kConn.set(w.conn[1], "state", state);
     w.post(1, Wqe::write_inline(0, 1, {1}), 4);
@@ -1362,7 +1353,6 @@ TEST_CASE("sq_engine passes all that msg_pool has when the QP fails in a replay"
     w.turn(1);
     w.dones.wait(1);
     w.bench.tick(10);
-    CHECK(w.fails.size() == 0);
     CHECK(w.lerrs.size() == 0);
     if (what == 0) {  // the last one of them: simply popped
       CHECK((w.dones[0] == TurnDone{1, false, 0, 2}));
@@ -1413,28 +1403,6 @@ TEST_CASE("sq_engine applies orders between turns only") {
   w.orders.wait_idle();
   w.bench.tick(2);
   CHECK(w.send[1] == Bits(kSend.width()));
-}
-
-TEST_CASE("sq_engine goes on while nobody takes its fail requests, and fails each QP once") {
-  World w;
-  for (uint64_t q = 0; q < 12; ++q) {
-    w.qp(q, 1, 0);
-    Wqe bad = Wqe::write(0, 1, {{kBadKey, 10, 0}});
-    w.post(q, bad, 0);
-    w.post(q, bad, 1);
-  }
-  w.qp(20, 1, 0);
-  w.fails.set_stall(Stall::always());
-  for (uint64_t q = 0; q < 12; ++q) w.turn(q);
-  w.bench.tick(300);
-  w.post(20, Wqe::write_inline(0, 1, {1, 2}), 0);
-  w.turn(20);
-  w.bench.wait(
-      "the good QP to send", [&] { return w.sent.size() == 1; }, 1000);
-  w.fails.set_stall(Stall::none());
-  w.drain();
-  CHECK(w.fails.size() == 12);
-  CHECK(w.msgs.size() == 25);
 }
 
 TEST_CASE("sq_engine starts again after a reset at any point of a packet") {

