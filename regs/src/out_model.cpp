@@ -29,7 +29,8 @@ class ModelTables : private Lines {
     line("  BlockInfo b{{\"{}\", {}, {}, {}, {{}}, {{}}, {{}}, {{}}}};", b_.name, b_.addr_bits(),
          b_.bad_access == BadAccess::kSlverr, b_.pipelined);
     line(
-        "  const auto grid = [](std::uint64_t at, std::vector<std::pair<std::uint64_t, "
+        "  [[maybe_unused]] const auto grid = [](std::uint64_t at, "
+        "std::vector<std::pair<std::uint64_t, "
         "std::uint64_t>> dims) {");
     line("    std::vector<std::uint64_t> list = {at};");
     line("    for (const auto& [count, stride] : dims) {");
