@@ -1334,6 +1334,21 @@ TEST_CASE("sq_engine flushes in ERR, also a message in its middle, and starts no
   }
 }
 
+TEST_CASE("sq_engine finishes a replay in SQD, and begins nothing behind it") {
+  World w;
+  w.auto_turn = false;
+  w.qp(1, 1, 0, kSqd);
+  for (uint16_t i = 0; i < 3; ++i) w.post(1, Wqe::write_inline(0, 1, {1}), i);
+  kSend.set(w.send[1], "pool_index", 2);  // two of them have been sent before
+  kSend.set(w.send[1], "max_psn", 2);
+  w.turn(1);
+  w.dones.wait(1);
+  w.bench.tick(10);
+  CHECK((w.dones[0] == TurnDone{1, true, 2, 2}));
+  CHECK(w.sent.size() == 2);
+  CHECK(w.msgs.empty());
+}
+
 TEST_CASE("sq_engine passes all that msg_pool has when the QP fails in a replay") {
   World w;
   w.auto_turn = false;
