@@ -201,7 +201,7 @@ class Maker {
   }
 
   void add_source(ProgramSend& s, uint32_t n) {
-    if (!landed_.empty() && n != 0 && random_.chance(0.1)) {
+    if (!landed_.empty() && n != 0 && random_.chance(c_.reuse)) {
       // What an earlier READ brought; it must have come.
       const Piece from = landed_[below(landed_.size())];
       s.pieces = {{from.offset, std::min(n, from.length)}};

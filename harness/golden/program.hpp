@@ -55,6 +55,7 @@ struct ProgramConfig {
   uint32_t max_inline = 0;
   uint32_t max_unsignaled = 7;  // in a row
   double unsignaled = 0.4, fence = 0.05, solicited = 0.2;
+  double reuse = 0.1;   // share of SENDs and WRITEs, fenced, whose bytes an earlier READ brought
   uint32_t spares = 0;  // keys of each side that may be taken away, by the peer or by itself
   // By Verb: NOP, SEND, SEND_IMM, SEND_INV, WRITE, WRITE_IMM, READ, COMPARE_SWAP, FETCH_ADD,
   // LOCAL_INV. The two that take keys away need spares.

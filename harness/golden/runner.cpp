@@ -155,6 +155,8 @@ void Runner::step() {
       }
     }
     while (s.sent < s.program->sends.size() && s.sent - s.sends_done < config_.sends_ahead) {
+      // What is in flight when a request fails locally may be flushed or complete: it waits.
+      if (s.program->sends[s.sent].wrong == Ending::kLocalKey && s.sends_done < s.sent) break;
       const bool takes = takes_receive(s.program->sends[s.sent].verb);
       if (takes && !reliable && s.receives_taken >= peer.receives_ready) break;
       if (!s.ep->post_send(s.qp, request(i, s.sent))) break;
