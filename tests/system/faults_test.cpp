@@ -281,8 +281,8 @@ TEST_CASE("a CQ that is armed reports its next completion once") {
 }
 
 TEST_CASE(
-    "payload that comes too late for a started frame spoils it: counted on both sides, nothing is "
-    "written") {
+    "payload that comes too late for a started frame spoils it: counted on both sides, not "
+    "accepted, and sent again") {
   BedOptions o;
   o.host.tx_start_threshold = 128;
   o.check_wire = false;
@@ -298,10 +298,18 @@ TEST_CASE(
   rule.count = 1;
   bed.a.node->fabric().add_fault(rule);
   bed.a.host->write(*t.qa, *t.src, 2048, *t.dst, 0, 4096);
-  bed.run_ns(10'000);
+  bed.run_ns(2'000);  // the frame is spoiled, its payload has not come yet
   CHECK(bed.counter(bed.a, RNIC_CNT_TX_UNDERRUNS) == 1);
   CHECK(bed.counter(bed.b, RNIC_CNT_RX_CRC_ERRORS) == 1);
   CHECK(bed.counter(bed.b, RNIC_CNT_RX_REQUESTS) == 0);
+  CHECK(bed.tap.bad_frames() == 1);
+  bed.check();
+  bed.expect(bed.b, *t.dst, 0, {t.data.begin() + 2048, t.data.begin() + 6144});
+  CHECK(bed.a.host->wait_completion(*t.qa).ok());
+  CHECK(bed.counter(bed.a, RNIC_CNT_TX_SPOILED) == 1);
+  CHECK(bed.counter(bed.a, RNIC_CNT_REWINDS) == 1);
+  CHECK(bed.counter(bed.a, RNIC_CNT_ACK_TIMEOUTS) == 0);
+  CHECK(bed.counter(bed.b, RNIC_CNT_RX_REQUESTS) == 1);
   CHECK(bed.tap.bad_frames() == 1);
   bed.check();
   // The transmit path is free again: another QP sends.
