@@ -437,7 +437,8 @@ module cmd_unit #(
   always_comb begin
     unique case (conn_q.state)
       rnic_pkg::QPS_RTS, rnic_pkg::QPS_SQD: fails_now = conn_q.exists;
-      rnic_pkg::QPS_INIT, rnic_pkg::QPS_RTR, rnic_pkg::QPS_SQE: fails_now = conn_q.exists && !to_sqe;
+      rnic_pkg::QPS_INIT, rnic_pkg::QPS_RTR, rnic_pkg::QPS_SQE:
+      fails_now = conn_q.exists && !to_sqe;
       default: fails_now = 1'b0;
     endcase
   end
