@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // QPs that asked to fail, each at most once a side, in the order of their first request. It always
 // takes a request, so that no block ever waits for cmd_unit with work that cmd_unit waits for. The
-// first cause of a QP and side is kept. Throughput: one request and one answer per cycle. Latency: 1 cycle. A QPN
-// beyond N_QP raises unknown_o.
+// first cause of a QP and side is kept. Throughput: one request and one answer per cycle. Latency:
+// 1 cycle. A QPN beyond N_QP raises unknown_o.
 module fail_list #(
     parameter int unsigned N_QP = 64
 ) (
