@@ -102,12 +102,6 @@ module qp_context_mgr #(
     input  logic [23:0] rq_lk_qpn,
     output logic rq_ctx_valid,
     output rnic_pkg::qp_conn_t rq_ctx,
-    // Reader resp_engine, for READ and ATOMIC.
-    input  logic rl_lk_valid,
-    output logic rl_lk_ready,
-    input  logic [23:0] rl_lk_qpn,
-    output logic rl_ctx_valid,
-    output rnic_pkg::qp_conn_t rl_ctx,
     // Query by cmd_unit: all halves at once.
     input  logic q_lk_valid,
     output logic q_lk_ready,
@@ -123,7 +117,7 @@ module qp_context_mgr #(
   localparam int unsigned ACK_W = $bits(ack_wr);
   localparam int unsigned RECV_W = $bits(rcv_wr);
 
-  logic [17:0] done;
+  logic [16:0] done;
   assign init_done_o = &done;
 
   ctx_ram #(
@@ -363,23 +357,6 @@ module qp_context_mgr #(
       .lk_qpn(rq_lk_qpn),
       .ctx_valid(rq_ctx_valid),
       .ctx(rq_ctx)
-  );
-  ctx_ram #(
-      .W(CONN_W),
-      .N_QP(N_QP),
-      .LAT(CTX_LAT)
-  ) u_conn_rl (
-      .clk_i,
-      .rst_i,
-      .init_done_o(done[17]),
-      .wr_valid(cw_valid),
-      .wr_qpn(cw_qpn),
-      .wr(cw),
-      .lk_valid(rl_lk_valid),
-      .lk_ready(rl_lk_ready),
-      .lk_qpn(rl_lk_qpn),
-      .ctx_valid(rl_ctx_valid),
-      .ctx(rl_ctx)
   );
 
   // Query copies of the halves; they answer together with the connection.

@@ -875,11 +875,6 @@ module rnic_top #(
   logic [23:0] ctx_rq_lk_qpn;
   logic ctx_rq_ctx_valid;
   rnic_pkg::qp_conn_t ctx_rq_ctx;
-  logic ctx_rl_lk_valid;
-  logic ctx_rl_lk_ready;
-  logic [23:0] ctx_rl_lk_qpn;
-  logic ctx_rl_ctx_valid;
-  rnic_pkg::qp_conn_t ctx_rl_ctx;
   logic ev_valid;
   logic ev_ready;
   rnic_pkg::event_t ev;
@@ -2613,12 +2608,7 @@ module rnic_top #(
       .rq_lk_ready(ctx_rq_lk_ready),
       .rq_lk_qpn(ctx_rq_lk_qpn),
       .rq_ctx_valid(ctx_rq_ctx_valid),
-      .rq_ctx(ctx_rq_ctx),
-      .rl_lk_valid(ctx_rl_lk_valid),
-      .rl_lk_ready(ctx_rl_lk_ready),
-      .rl_lk_qpn(ctx_rl_lk_qpn),
-      .rl_ctx_valid(ctx_rl_ctx_valid),
-      .rl_ctx(ctx_rl_ctx)
+      .rq_ctx(ctx_rq_ctx)
   );
   path_table #(
       .N_PATH(N_PATH)
@@ -2741,7 +2731,7 @@ module rnic_top #(
       .event_o(ev1),
       .cnt_cmd_done_o(cnt_cmd_done__cmd_unit),
       .cnt_cmd_errors_o(cnt_cmd_errors__cmd_unit),
-      // of the sending side: sq_engine or rx_completer
+      // of the sending side: rx_completer
       .fail_sq_i(fail_src == 3'd1)
   );
 
@@ -3271,24 +3261,15 @@ module rnic_top #(
       .tmo_rnr
   );
 
-  // Ends of streams whose block is not built yet.
-  assign ctx_rl_lk_valid = 1'b0;
-  assign ctx_rl_lk_qpn = '0;
+  // dma_master's read client for contexts in host memory.
   assign rd6_valid = 1'b0;
   assign rd6_req = '0;
-  logic unused_rc;
-  assign unused_rc = ^{
-      ctx_rl_lk_ready, ctx_rl_ctx_valid, ctx_rl_ctx,
-      rd6_ready, unused_ev_last, unused_ev_src};
 
   // Hints and levels that later blocks use, and settings that wait for theirs.
   logic unused;
-  assign unused = ^{early_valid, early_qpn, rx_level_rows, underrun_qpn, underrun_psn,
-      unused_wr4,
-                    unused_fail_last, unused_db_last,
-                        unused_db_src,
-                    unused_terr_last, unused_terr_src, cfg_qp_ctx_base_addr, cfg_mrc_path_mask_mask,
-                    cfg_cc_global_ctrl_mode, cfg_cc_global_ctrl_enable,
-                        cfg_cc_global_ctrl_reserved, bar2_awaddr[31:22],
-                    bar2_araddr[31:22], fault.is_queue};
+  assign unused = ^{early_valid, early_qpn, rx_level_rows, underrun_qpn, underrun_psn, rd6_ready,
+      unused_wr4, unused_fail_last, unused_db_last, unused_db_src, unused_terr_last,
+      unused_terr_src, unused_ev_last, unused_ev_src, cfg_qp_ctx_base_addr, cfg_mrc_path_mask_mask,
+      cfg_cc_global_ctrl_mode, cfg_cc_global_ctrl_enable, cfg_cc_global_ctrl_reserved,
+      bar2_awaddr[31:22], bar2_araddr[31:22], fault.is_queue};
 endmodule

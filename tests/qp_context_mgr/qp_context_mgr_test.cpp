@@ -52,9 +52,11 @@ void run(unsigned cycles) {
   READER(rs, rs_ctx, 0);
   READER(re, re_ctx, 0);
   READER(cp, cp_ctx, 0);
+  READER(rq, rq_ctx, 0);
   READER(snd, snd_ctx, 1);
   READER(cps, cps_ctx, 1);
   READER(ack, ack_ctx, 2);
+  READER(sqa, sqa_ctx, 2);
   READER(rcv, rcv_ctx, 3);
 #undef READER
   readers.push_back({"q",

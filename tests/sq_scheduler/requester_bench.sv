@@ -123,7 +123,7 @@ module requester_bench #(
       sqa_lk_valid, sqa_lk_ready, sqa_ctx_valid;
   logic [23:0] sch_lk_qpn, wf_lk_qpn, sq_lk_qpn, snd_lk_qpn, sqa_lk_qpn;
   rnic_pkg::qp_conn_t sch_ctx, wf_ctx, sq_ctx, unused_c0, unused_c1, unused_c2, unused_c3,
-      unused_c4, unused_c5, unused_c6;
+      unused_c4, unused_c5;
   rnic_pkg::qp_send_t snd_ctx, unused_s0, unused_s1;
   rnic_pkg::qp_ack_t  sqa_ctx, unused_a0, unused_a1;
   rnic_pkg::qp_recv_t unused_r0, unused_r1, no_recv;
@@ -156,8 +156,6 @@ module requester_bench #(
       .sqa_lk_valid, .sqa_lk_ready, .sqa_lk_qpn, .sqa_ctx_valid, .sqa_ctx,
       .rq_lk_valid(1'b0), .rq_lk_ready(nc[27]), .rq_lk_qpn('0), .rq_ctx_valid(nc[28]),
       .rq_ctx(unused_c5),
-      .rl_lk_valid(1'b0), .rl_lk_ready(nc[29]), .rl_lk_qpn('0), .rl_ctx_valid(nc[30]),
-      .rl_ctx(unused_c6),
       .q_lk_valid(1'b0), .q_lk_ready(nc[14]), .q_lk_qpn('0), .q_ctx_valid(nc[15]),
       .q_conn(unused_c4),
       .q_snd(unused_s1), .q_ack(unused_a1), .q_rcv(unused_r1));
