@@ -364,19 +364,14 @@ module cmd_unit #(
       .psn_o(modify_psn)
   );
 
-  // A flat region must not run over the last address; a paged one has an aligned list and begins in
-  // its first page.
   logic mr_place_ok;
-  always_comb begin
-    unique case (c_mr.page)
-      rnic_desc_pkg::MR_PAGE_FLAT:
-      mr_place_ok = c_mr.first == 32'd0 && (c_mr.iova + (c_mr.length - 64'd1)) >= c_mr.iova;
-      rnic_desc_pkg::MR_PAGE_PAGE_4K: mr_place_ok = c_mr.first < 32'h1000;
-      rnic_desc_pkg::MR_PAGE_PAGE_64K: mr_place_ok = c_mr.first < 32'h10000;
-      default: mr_place_ok = c_mr.first < 32'h200000;
-    endcase
-    if (c_mr.page != rnic_desc_pkg::MR_PAGE_FLAT && c_mr.iova[2:0] != 3'd0) mr_place_ok = 1'b0;
-  end
+  mr_place u_mr_place (
+      .page_i(c_mr.page),
+      .first_i(c_mr.first),
+      .iova_i(c_mr.iova),
+      .length_i(c_mr.length),
+      .ok_o(mr_place_ok)
+  );
 
   logic exists, in_use, params_ok;
   always_comb begin

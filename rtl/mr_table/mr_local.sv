@@ -37,10 +37,10 @@ module mr_local #(
   localparam int unsigned IW = $clog2(N_MR);
   typedef enum logic [1:0] {IDLE, READ, APPLY} state_e;
   state_e state_q, state_d;
-  logic src_q, last_q, pick1, take, ok, good, fits, first_ok, list_ok;
+  logic src_q, last_q, pick1, take, ok, good, fits, place_ok;
   rnic_pkg::mr_lop_t l_q;
   rnic_desc_pkg::wqe_fast_reg_t d;
-  logic [64:0] va_end, list_end;
+  logic [64:0] va_end;
   assign d = l_q.desc;
 
   assign pick1 = lop1_valid && (!lop0_valid || !last_q);
@@ -51,20 +51,10 @@ module mr_local #(
   assign rd_en_o = state_q == READ;
   assign rd_index_o = l_q.key[8 +: IW];
 
-  always_comb begin
-    unique case (d.page)
-      rnic_desc_pkg::MR_PAGE_FLAT: first_ok = d.first == 32'd0;
-      rnic_desc_pkg::MR_PAGE_PAGE_4K: first_ok = d.first < 32'h1000;
-      rnic_desc_pkg::MR_PAGE_PAGE_64K: first_ok = d.first < 32'h10000;
-      default: first_ok = d.first < 32'h200000;
-    endcase
-  end
+  mr_place u_place (
+    .page_i(d.page), .first_i(d.first), .iova_i(d.iova), .length_i(d.length), .ok_o(place_ok));
   assign va_end = {1'b0, d.va} + {1'b0, d.length};
-  assign list_end = {1'b0, d.iova} + {1'b0, d.length};
-  assign list_ok = (d.page == rnic_desc_pkg::MR_PAGE_FLAT) ? list_end <= {1'b1, 64'd0} :
-      d.iova[2:0] == 3'd0;
-  assign fits = d.length != 64'd0 && (d.zero_based || va_end <= {1'b1, 64'd0}) && first_ok &&
-      list_ok;
+  assign fits = d.length != 64'd0 && (d.zero_based || va_end <= {1'b1, 64'd0}) && place_ok;
 
   assign good = l_q.key[31:8] < 24'(N_MR) && entry_i.exists && entry_i.pd == l_q.pd;
   always_comb begin

@@ -44,7 +44,7 @@ module mr_walk #(
   logic [51:0]       page_q;
   logic [63:0]       addr_q;
   logic [LINE_W-1:0] line;
-  logic [TW-1:0]     row, row_q;
+  logic [TW-1:0]     row;
   logic              room, miss, row_valid_q;
   logic [N_TLB-1:0]  valid_q;
   logic              out_level, fill;
@@ -57,8 +57,7 @@ module mr_walk #(
 
   rr_select #(.N(N_PORT)) u_pick (
     .clk_i, .rst_i, .req_i(walk_valid), .advance_i(taken), .gnt_o(gnt), .idx_o(idx), .any_o(any));
-  // A request is taken when its answer has a place: nothing is answered by memory in the cycle in
-  // which it is compared, because that goes first.
+  // A request is taken when a miss of it would find the read port free.
   assign taken = any && room && !ask_q;
   assign walk_ready = taken ? gnt : '0;
   assign row = walk_page[idx*52 +: TW] ^ walk_gen[idx*16 +: TW];
@@ -111,8 +110,7 @@ module mr_walk #(
     ask_q <= taken || (ask_q && line_ok && rsp_mine);
     if (taken) begin
       port_q <= idx;
-      row_q <= row;
-      row_valid_q <= valid_q[row] && !(flush_i);
+      row_valid_q <= valid_q[row] && !flush_i;
       gen_q <= walk_gen[idx*16 +: 16];
       page_q <= walk_page[idx*52 +: 52];
       addr_q <= walk_addr[idx*64 +: 64];
@@ -141,5 +139,5 @@ module mr_walk #(
   end
 
   logic unused;
-  assign unused = ^{rdrsp, rdrsp_data[11:0], row_q, out_level};
+  assign unused = ^{rdrsp, rdrsp_data[11:0], out_level};
 endmodule

@@ -9,10 +9,8 @@
 #include <vector>
 
 #include "Vmr_table.h"
-#include "tests/support/bench.hpp"
-#include "tests/support/bits.hpp"
+#include "tests/rx_responder/receive_types.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/stream.hpp"
 
 using namespace rnic::test;
 
@@ -21,54 +19,6 @@ namespace {
 constexpr uint32_t kEntries = 50;  // N_MR of the model
 constexpr uint64_t kListBase = 0x7000'0000;
 
-const BitLayout kRequest({{"key", 32},
-                          {"pd", 16},
-                          {"va", 64},
-                          {"len", 32},
-                          {"lwrite", 1},
-                          {"rwrite", 1},
-                          {"rread", 1},
-                          {"atomic", 1}});
-const BitLayout kAnswer({{"ok", 1},
-                         {"refused", 1},
-                         {"iova", 64},
-                         {"target", 2},
-                         {"gpu", 2},
-                         {"flat", 1},
-                         {"room", 13}});
-const BitLayout kEntry({{"valid", 1},
-                        {"tag", 8},
-                        {"lwrite", 1},
-                        {"rwrite", 1},
-                        {"rread", 1},
-                        {"atomic", 1},
-                        {"zero_based", 1},
-                        {"pd", 16},
-                        {"va", 64},
-                        {"length", 64},
-                        {"iova", 64},
-                        {"exists", 1},
-                        {"page", 2},
-                        {"first", 21},
-                        {"gen", 16}});
-const BitLayout kLop({{"op", 2}, {"remote", 1}, {"key", 32}, {"pd", 16}, {"desc", 512}});
-const BitLayout kReadReq({{"addr", 64},
-                          {"len", 13},
-                          {"slot", 8},
-                          {"dst_off", 13},
-                          {"first", 1},
-                          {"qpn", 24},
-                          {"wqe_index", 16},
-                          {"sampled", 1}});
-const BitLayout kReadRsp({{"client", 4},
-                          {"slot", 8},
-                          {"tlp", 6},
-                          {"tlp_last", 1},
-                          {"dst_off", 13},
-                          {"cnt", 8},
-                          {"err", 1},
-                          {"status", 8},
-                          {"lost", 13}});
 constexpr uint32_t kClientMtt = 4;
 constexpr uint32_t kPageBits[] = {0, 12, 16, 21};
 
@@ -189,33 +139,33 @@ struct World {
   }
 
   void request(int port, const Request& r) {
-    ask[port]->push(kRequest.pack({{"key", r.key},
-                                   {"pd", r.pd},
-                                   {"va", r.va},
-                                   {"len", r.len},
-                                   {"lwrite", r.need & 1},
-                                   {"rwrite", r.need >> 1 & 1},
-                                   {"rread", r.need >> 2 & 1},
-                                   {"atomic", r.need >> 3 & 1}}));
+    ask[port]->push(kMrReq.pack({{"key", r.key},
+                                 {"pd", r.pd},
+                                 {"va", r.va},
+                                 {"len", r.len},
+                                 {"need_lwrite", r.need & 1},
+                                 {"need_rwrite", r.need >> 1 & 1},
+                                 {"need_rread", r.need >> 2 & 1},
+                                 {"need_atomic", r.need >> 3 & 1}}));
     asked[port].push_back(r);
   }
 
   void set(uint32_t index, const Region& m) {
     auto& t = bench.top();
-    write_pin(t.cw, kEntry.pack({{"valid", m.valid},
-                                 {"tag", m.tag},
-                                 {"lwrite", m.access & 1},
-                                 {"rwrite", m.access >> 1 & 1},
-                                 {"rread", m.access >> 2 & 1},
-                                 {"atomic", m.access >> 3 & 1},
-                                 {"zero_based", m.zero_based},
-                                 {"pd", m.pd},
-                                 {"va", m.va},
-                                 {"length", m.length},
-                                 {"iova", m.iova},
-                                 {"exists", m.exists},
-                                 {"page", m.page},
-                                 {"first", m.first}}));
+    write_pin(t.cw, kMr.pack({{"valid", m.valid},
+                              {"tag", m.tag},
+                              {"lwrite", m.access & 1},
+                              {"rwrite", m.access >> 1 & 1},
+                              {"rread", m.access >> 2 & 1},
+                              {"atomic", m.access >> 3 & 1},
+                              {"zero_based", m.zero_based},
+                              {"pd", m.pd},
+                              {"va", m.va},
+                              {"length", m.length},
+                              {"iova", m.iova},
+                              {"exists", m.exists},
+                              {"page", m.page},
+                              {"first", m.first}}));
     t.cw_index = index;
     t.cw_valid = 1;
     bench.tick();
@@ -263,16 +213,16 @@ struct World {
     expected[port].pop_front();
     ++answers;
     for (const Answer& a : right) {
-      if ((kAnswer.get(got, "ok") != 0) != a.ok) continue;
+      if ((kMrRsp.get(got, "ok") != 0) != a.ok) continue;
       if (!a.ok || a.iova == 0) return;
-      if (kAnswer.get(got, "iova") == a.iova && kAnswer.get(got, "room") == a.room &&
-          (kAnswer.get(got, "flat") != 0) == a.flat) {
+      if (kMrRsp.get(got, "iova") == a.iova && kMrRsp.get(got, "room") == a.room &&
+          (kMrRsp.get(got, "flat") != 0) == a.flat) {
         ++good;
         paged += !a.flat;
         return;
       }
     }
-    throw std::runtime_error("wrong answer " + kAnswer.show(got));
+    throw std::runtime_error("wrong answer " + got.hex());
   }
 
   void sample() {
@@ -295,9 +245,9 @@ struct World {
     }
     if (t.rdreq_valid && t.rdreq_ready) {
       const Bits r = read_pin(t.rdreq);
-      if (kReadReq.get(r, "len") != 8) throw std::runtime_error("a list read is 8 bytes");
-      pending.push_back({bench.cycle() + latency + random.below(latency), kReadReq.get(r, "addr"),
-                         static_cast<uint32_t>(kReadReq.get(r, "slot"))});
+      if (kRdReq.get(r, "len") != 8) throw std::runtime_error("a list read is 8 bytes");
+      pending.push_back({bench.cycle() + latency + random.below(latency), kRdReq.get(r, "addr"),
+                         static_cast<uint32_t>(kRdReq.get(r, "slot"))});
       ++reads;
     }
     if (t.lop0_done_valid) {
@@ -321,19 +271,19 @@ struct World {
       pending.erase(pending.begin() + static_cast<ptrdiff_t>(i));
       if (!lists.contains(r.addr)) throw std::runtime_error("read outside every page list");
       const bool bad = broken.contains(r.addr);
-      write_pin(t.rdrsp, kReadRsp.pack({{"client", kClientMtt},
-                                        {"slot", r.slot},
-                                        {"tlp_last", 1},
-                                        {"cnt", bad ? 0 : 8},
-                                        {"err", bad},
-                                        {"status", bad ? 4 : 0},
-                                        {"lost", bad ? 8 : 0}}));
+      write_pin(t.rdrsp, kRdRsp.pack({{"client", kClientMtt},
+                                      {"slot", r.slot},
+                                      {"tlp_last", 1},
+                                      {"cnt", bad ? 0 : 8},
+                                      {"err", bad},
+                                      {"status", bad ? 4 : 0},
+                                      {"lost", bad ? 8 : 0}}));
       t.rdrsp_data = bad ? 0 : lists.at(r.addr);
       t.rdrsp_valid = 1;
       return;
     }
     if (random.chance(0.3)) {
-      write_pin(t.rdrsp, kReadRsp.pack({{"client", 1}, {"slot", random.below(4)}, {"cnt", 8}}));
+      write_pin(t.rdrsp, kRdRsp.pack({{"client", 1}, {"slot", random.below(4)}, {"cnt", 8}}));
       t.rdrsp_data = random.u64();
       t.rdrsp_valid = 1;
     }

@@ -5,10 +5,8 @@
 #include <map>
 #include <optional>
 
-#include "tests/support/bench.hpp"
-#include "tests/support/bits.hpp"
+#include "tests/rx_responder/receive_types.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/stream.hpp"
 
 using namespace rnic::test;
 
@@ -20,37 +18,6 @@ constexpr uint32_t kEntries =
 constexpr uint64_t kGpuBase[4] = {0x40'0000'0000, 0x50'0000'0000, 0x60'0000'0000, 0};
 constexpr uint64_t kGpuLimit[4] = {0x40'000F'FFFF, 0x50'000F'FFFF, 0x60'000F'FFFF, 0};
 constexpr uint64_t kDevBase = 0xFFFF'FFFF'FF00'0000, kDevBytes = 65536;
-
-const BitLayout kRequest({{"key", 32},
-                          {"pd", 16},
-                          {"va", 64},
-                          {"len", 32},
-                          {"lwrite", 1},
-                          {"rwrite", 1},
-                          {"rread", 1},
-                          {"atomic", 1}});
-const BitLayout kAnswer({{"ok", 1},
-                         {"refused", 1},
-                         {"iova", 64},
-                         {"target", 2},
-                         {"gpu", 2},
-                         {"flat", 1},
-                         {"room", 13}});
-const BitLayout kEntry({{"valid", 1},
-                        {"tag", 8},
-                        {"lwrite", 1},
-                        {"rwrite", 1},
-                        {"rread", 1},
-                        {"atomic", 1},
-                        {"zero_based", 1},
-                        {"pd", 16},
-                        {"va", 64},
-                        {"length", 64},
-                        {"iova", 64},
-                        {"exists", 1},
-                        {"page", 2},
-                        {"first", 21},
-                        {"gen", 16}});
 
 struct Region {
   bool valid = false;
@@ -141,31 +108,31 @@ struct World {
   }
 
   void request(int port, const Request& r) {
-    Bits b = kRequest.pack({{"key", r.key},
-                            {"pd", r.pd},
-                            {"va", r.va},
-                            {"len", r.len},
-                            {"lwrite", r.need & 1},
-                            {"rwrite", r.need >> 1 & 1},
-                            {"rread", r.need >> 2 & 1},
-                            {"atomic", r.need >> 3 & 1}});
+    Bits b = kMrReq.pack({{"key", r.key},
+                          {"pd", r.pd},
+                          {"va", r.va},
+                          {"len", r.len},
+                          {"need_lwrite", r.need & 1},
+                          {"need_rwrite", r.need >> 1 & 1},
+                          {"need_rread", r.need >> 2 & 1},
+                          {"need_atomic", r.need >> 3 & 1}});
     ask[port]->push(b);
     asked[port].push_back(r);
   }
 
   void set(uint32_t index, const Region& m) {
     auto& t = bench.top();
-    write_pin(t.cw, kEntry.pack({{"valid", m.valid},
-                                 {"tag", m.tag},
-                                 {"lwrite", m.access & 1},
-                                 {"rwrite", m.access >> 1 & 1},
-                                 {"rread", m.access >> 2 & 1},
-                                 {"atomic", m.access >> 3 & 1},
-                                 {"zero_based", m.zero_based},
-                                 {"pd", m.pd},
-                                 {"va", m.va},
-                                 {"length", m.length},
-                                 {"iova", m.iova}}));
+    write_pin(t.cw, kMr.pack({{"valid", m.valid},
+                              {"tag", m.tag},
+                              {"lwrite", m.access & 1},
+                              {"rwrite", m.access >> 1 & 1},
+                              {"rread", m.access >> 2 & 1},
+                              {"atomic", m.access >> 3 & 1},
+                              {"zero_based", m.zero_based},
+                              {"pd", m.pd},
+                              {"va", m.va},
+                              {"length", m.length},
+                              {"iova", m.iova}}));
     t.cw_index = index;
     t.cw_valid = 1;
     bench.tick();
@@ -178,10 +145,9 @@ struct World {
     auto [taken, want] = expected[port].front();
     expected[port].pop_front();
     if (now - taken != 2) throw std::runtime_error("latency " + std::to_string(now - taken));
-    const bool ok = kAnswer.get(got, "ok") != 0;
-    if (ok != want.ok || (kAnswer.get(got, "refused") != 0) != want.refused) {
-      throw std::runtime_error("got " + kAnswer.show(got) +
-                               ", expected ok=" + std::to_string(want.ok) +
+    const bool ok = kMrRsp.get(got, "ok") != 0;
+    if (ok != want.ok || (kMrRsp.get(got, "refused") != 0) != want.refused) {
+      throw std::runtime_error("got " + got.hex() + ", expected ok=" + std::to_string(want.ok) +
                                " refused=" + std::to_string(want.refused));
     }
     ++answers;
@@ -190,9 +156,9 @@ struct World {
     want_refused += want.refused;
     if (!ok) return;
     if (want.iova != 0 || want.target != 0) {
-      if (kAnswer.get(got, "iova") != want.iova || kAnswer.get(got, "target") != want.target ||
-          kAnswer.get(got, "gpu") != want.gpu) {
-        throw std::runtime_error("wrong address: " + kAnswer.show(got));
+      if (kMrRsp.get(got, "iova") != want.iova || kMrRsp.get(got, "target") != want.target ||
+          kMrRsp.get(got, "gpu") != want.gpu) {
+        throw std::runtime_error("wrong address: " + got.hex());
       }
     }
   }
@@ -373,9 +339,9 @@ TEST_CASE(
     w.bench.settle();
     CHECK(t.crs_valid != 0);
     const Bits e = read_pin(t.crs);
-    CHECK(kEntry.get(e, "valid") == (index == 0));
-    CHECK(kEntry.get(e, "iova") == (index == 0 ? 0xA000 : 0));
-    CHECK(kEntry.get(e, "length") == (index == 0 ? 0x1000 : 0));
+    CHECK(kMr.get(e, "valid") == (index == 0));
+    CHECK(kMr.get(e, "iova") == (index == 0 ? 0xA000 : 0));
+    CHECK(kMr.get(e, "length") == (index == 0 ? 0x1000 : 0));
     w.bench.tick();
     CHECK(t.crs_valid == 0);
   }
