@@ -374,22 +374,26 @@ module rx_responder (
 
   // Pieces that wait for the packet's last.
   localparam int unsigned PIECE_W = 13 + 13 + 64 + 2 + 2;
-  logic any_piece, emit;
+  logic any_piece, piece_room, emit;
+  logic [3:0] piece_level;
   logic [12:0] e_done, e_len;
   logic [63:0] e_addr;
   logic [1:0] e_target, e_gpu;
   logic off_host_q;  // a piece of this packet goes to GPU or device memory
-  rx_pieces #(
-      .W(PIECE_W)
+  stream_fifo #(
+      .W(PIECE_W),
+      .DEPTH(8),
+      .OUT_REG(0)
   ) u_pieces (
       .clk_i,
-      .rst_i,
-      .clear_i(decision_out),
-      .put_i(another),
-      .put_data_i({done_q, piece, mr.iova, mr.target, mr.gpu}),
-      .any_o(any_piece),
-      .take_i(emit),
-      .data_o({e_done, e_len, e_addr, e_target, e_gpu})
+      .rst_i(rst_i || decision_out),  // a packet that is refused leaves pieces behind
+      .in_valid(another),
+      .in_ready(piece_room),
+      .in_data({done_q, piece, mr.iova, mr.target, mr.gpu}),
+      .out_valid(any_piece),
+      .out_ready(emit),
+      .out_data({e_done, e_len, e_addr, e_target, e_gpu}),
+      .level_o(piece_level)
   );
   always_ff @(posedge clk_i) begin
     if (in_check) off_host_q <= 1'b0;
@@ -791,7 +795,7 @@ module rx_responder (
   assign trc_sampled_o = 1'b1;
 
   logic unused;
-  assign unused = ^{c_q, path, m_q, rqh, out_level, ev_level, seg_left, read_sum};
+  assign unused = ^{c_q, path, m_q, rqh, piece_level, out_level, ev_level, seg_left, read_sum};
 
   `RNIC_STREAM_HOLD(place_valid, place_ready, {place, place_cqe})
   `RNIC_STREAM_HOLD(ackq_valid, ackq_ready, ackq)
@@ -799,6 +803,7 @@ module rx_responder (
   `RNIC_STREAM_HOLD(lop_valid, lop_ready, lop)
   `RNIC_STREAM_HOLD(ev_valid, ev_ready, ev)
   `RNIC_ASSERT(ack_is_of_a_decision, !(ackq_valid && !deciding))
+  `RNIC_ASSERT(pieces_have_room, !another || piece_room)
   `RNIC_ASSERT(pieces_are_whole, !(decision_out && execute) || piece == rest || total_q == '0)
   `RNIC_ASSERT(invalidation_is_asked_for, !lop_done_valid || lop_sent_q)
 endmodule
