@@ -99,8 +99,6 @@ module rx_responder (
     output logic [63:0]           trc_o,
     output logic                  trc_sampled_o
 );
-  localparam logic [1:0] RC = 2'd0;
-  localparam logic [1:0] UD = 2'd2;
   localparam logic [12:0] GRH_BYTES = 13'd40;
 
   // LOOK takes work and starts its lookups, CHECK has the context, HEAD waits for the receive WQE,
@@ -239,7 +237,8 @@ module rx_responder (
   logic k_asks;                            // the key's answer will count
   assign k_asks = k_good || (k_dup && k_again && k_read);
   assign got = k_first ? 32'd0 : r_now.dmalen;
-  assign total = !k_good ? 13'd0 : (c_now.qtype == UD) ? m_q.payload_len + GRH_BYTES :
+  assign total = !k_good ? 13'd0 :
+                 (c_now.qtype == rnic_desc_pkg::QP_TYPE_UD) ? m_q.payload_len + GRH_BYTES :
                  m_q.payload_len;
   assign rest = total_q - done_q;
 
@@ -322,8 +321,8 @@ module rx_responder (
       {inv_q, rnr_q, drop_q, good_q, again_q} <= {k_inv, k_rnr, k_drop && k_exp, k_good, k_again};
       {send_q, write_q, read_q, atomic_q} <= {k_send, k_write, k_read, k_atomic};
       {first_q, last_q, imm_q, invkey_q, uses_q} <= {k_first, k_last, k_imm, k_invkey, k_uses};
-      is_rc_q <= c_now.qtype == RC;
-      is_ud_q <= c_now.qtype == UD;
+      is_rc_q <= c_now.qtype == rnic_desc_pkg::QP_TYPE_RC;
+      is_ud_q <= c_now.qtype == rnic_desc_pkg::QP_TYPE_UD;
       va_q <= mrq.va;
       key_q <= mrq.key;
       span_q <= mrq.len;
