@@ -74,7 +74,7 @@ module ack_coalesce #(
   localparam int unsigned PEEK_W = 32;
   logic [PEEK_W-1:0] peek_mem[N_QP]; // PSN and syndrome, for resp_turn
   logic [31:0] sent_mem[N_QP];       // when the QP sent its last answer, modulo 2^32 cycles
-  logic [N_QP-1:0] waiting_q, in_slow_q, in_fast_q, in_freed_q;
+  logic [N_QP-1:0] waiting_q, in_slow_q, in_fast_q;
   logic [N_QP-1:0] parked_q;         // waits for freed_valid_i, in no list
   logic [31:0] last_sent_q, quiet, now_q;
 
@@ -184,7 +184,8 @@ module ack_coalesce #(
       .out_data({slow_idx, slow_stamp}),
       .level_o(slow_level)
   );
-  assign new_freed = freed_valid_i && parked_q[freed_idx_i] && !in_freed_q[freed_idx_i];
+  // This list is picked from first, so that no QP is parked while it stands here.
+  assign new_freed = freed_valid_i && parked_q[freed_idx_i];
   stream_fifo #(
       .W(AW),
       .DEPTH(LIST_DEPTH),
@@ -274,9 +275,7 @@ module ack_coalesce #(
     if (peek_take_i) waiting_q[peek_idx_i] <= 1'b0;
     if (fast_ready) in_fast_q[fast_idx] <= 1'b0;
     if (slow_ready) in_slow_q[slow_idx] <= 1'b0;
-    if (freed_ready) in_freed_q[freed_idx] <= 1'b0;
     if (freed_valid_i) parked_q[freed_idx_i] <= 1'b0;
-    if (new_freed) in_freed_q[freed_idx_i] <= 1'b1;
     if (park) parked_q[send_idx] <= 1'b1;
     if (clear_fire) begin
       waiting_q[clear_idx] <= 1'b0;
@@ -290,7 +289,6 @@ module ack_coalesce #(
       waiting_q <= '0;
       in_fast_q <= '0;
       in_slow_q <= '0;
-      in_freed_q <= '0;
       parked_q <= '0;
       now_q <= '0;
     end

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fatal NAKs that are found while answering: makes the entry and what follows it void, puts the NAK
-// in the place of the ACK that waits, and asks cmd_unit to fail the QP. One at a time, 4 cycles
+// in the place of the ACK that waits, and asks cmd_unit to fail the QP. One at a time, 3 cycles
 // each. A report about an entry that is void already is dropped: an earlier one comes first.
 `include "rnic_assert.svh"
 module resp_fail #(

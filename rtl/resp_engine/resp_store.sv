@@ -103,8 +103,6 @@ module resp_store #(
     output logic               freed_valid_o,
     output logic [AW-1:0]      freed_idx_o
 );
-
-
   typedef struct packed {
     logic [3:0]  life;
     logic [5:0]  head;    // requests entered, modulo 64
@@ -124,10 +122,10 @@ module resp_store #(
   logic [AW-1:0] op_idx, item_idx;
   logic [3:0] op_index;
   ctl_t c, n, ci;
-  logic op_item, void_op, over_written, kill_op_live, empties;
+  logic op_item, void_op, over_written, empties;
   logic [5:0] age_turn, age_again;
   logic [15:0] bit_i, from_mask;
-  logic is_new, is_dup, full;
+  logic is_new, full;
   logic chk_room;
 
   assign item_idx = item_i.qpn[AW-1:0];
@@ -167,7 +165,6 @@ module resp_store #(
 
   assign c = known_q[op_idx] ? ctl_mem[op_idx] : '0;
   assign is_new = op_item && !item_i.dup && !dead_o;
-  assign is_dup = op_item && item_i.dup && !dead_o;
   assign dead_o = dead_q[item_idx];
   assign turn_dead_o = dead_q[turn_idx];
   // The request's own look at its control word, so that it waits for no arbitration.
@@ -177,7 +174,7 @@ module resp_store #(
   assign full = ci.pend[ci.head[3:0]] && ci.fresh[ci.head[3:0]];
   assign refuse_o = is_new && full;
   assign fresh_o = is_new && !full;
-  assign dup_o = is_dup;
+  assign dup_o = op_item && item_i.dup && !dead_o;
   always_comb begin
     depth_o = 5'd0;
     if (is_new) begin
@@ -196,8 +193,7 @@ module resp_store #(
   assign bit_i = 16'd1 << op_index;
   assign age_turn = c.head - turn_head;
   assign age_again = c.head - again_head;
-  assign kill_op_live = kill_all || (kill_life == c.life && (c.pend & bit_i) != 16'd0);
-  assign kill_live_o = kill_op_live;
+  assign kill_live_o = kill_all || (kill_life == c.life && (c.pend & bit_i) != 16'd0);
 
   always_comb begin
     n = c;
@@ -218,7 +214,7 @@ module resp_store #(
         n.life = c.life + 4'd1;
       end
       OP_KILL: begin
-        if (kill_op_live) begin
+        if (kill_live_o) begin
           n.pend = c.pend & ~from_mask;
           n.rdy = c.rdy & ~from_mask;
           n.fresh = c.fresh & ~from_mask;
@@ -309,7 +305,7 @@ module resp_store #(
     if (op == OP_TURN) in_work_q[op_idx] <= n_rdy;
     if ((op == OP_REL || op == OP_AGAIN) && !void_op) in_work_q[op_idx] <= 1'b1;
     if (refuse_o) dead_q[op_idx] <= 1'b1;
-    if (op == OP_KILL && kill_op_live) dead_q[op_idx] <= 1'b1;
+    if (op == OP_KILL && kill_live_o) dead_q[op_idx] <= 1'b1;
     if (op == OP_CLEAR) dead_q[op_idx] <= 1'b0;
     if (rst_i) begin
       known_q <= '0;
@@ -403,9 +399,7 @@ module resp_store #(
     end
     freed_valid_o <= chk_empty;
     freed_idx_o <= look_idx;
-    if (op == OP_CLEAR && open_q[op_idx]) begin
-      open_q[op_idx] <= 1'b0;
-    end
+    if (op == OP_CLEAR) open_q[op_idx] <= 1'b0;
     if (chk_empty) open_q[look_idx] <= 1'b0;
     if (fresh_o || (op == OP_AGAIN && !void_op)) open_q[op_idx] <= 1'b1;
     if (rst_i) begin

@@ -119,7 +119,7 @@ module resp_turn #(
   // -- packet
   logic [12:0] mtu, plen;
   logic        last, ack_before, earlier, want_ack, s2_free, push, push_ack, final_push, have_q;
-  logic        second_q, two, ok, refused, answered;
+  logic        second_q, two, ok, answered;
   logic [23:0] ack_behind;
   rnic_pkg::mr_rsp_t m, m_q;
   logic [63:0] piece1_q;
@@ -154,7 +154,6 @@ module resp_turn #(
   assign answered = state_q == WAIT && (mrs_valid || have_q);
   assign m = have_q ? m_q : mrs;
   assign ok = m.ok && !m.refused;
-  assign refused = m.refused;
   assign two = !second_q && !m.flat && m.room < plen;
   assign push = (go_now && direct && s2_free) || (answered && ok && !two && s2_free);
   assign final_push = push && (direct || last || budget_q == 4'd1);
@@ -236,11 +235,7 @@ module resp_turn #(
   assign bad_life_o = life_q;
   assign bad_psn_o = psn_q;
   assign bad_msn_o = e_msn;
-  logic refused_q;
-  assign bad_refused_o = refused_q;
-  always_ff @(posedge clk_i) begin
-    if (answered) refused_q <= refused;
-  end
+  assign bad_refused_o = m_q.refused;
 
   // -- a packet on its way: slot, description, reads
   logic        s2_valid_q, slot_have_q, txp_done_q, s2_done, slot_fire, rd_last;

@@ -39,8 +39,7 @@ module rq_cache #(
     // data
     input  logic                      rdrsp_valid,
     input  rnic_pkg::dma_rd_rsp_t     rdrsp,
-    input  logic [DATA_W-1:0]         rdrsp_data,
-    output logic                      done_o  // a read has ended
+    input  logic [DATA_W-1:0]         rdrsp_data
 );
   localparam int unsigned B = DATA_W / 8;
   localparam int unsigned U = (B < 64) ? B : 64;  // bytes of a WQE in one beat
@@ -93,7 +92,6 @@ module rq_cache #(
   assign bytes = rdrsp.cnt[6:0] + rdrsp.lost[6:0];
   assign ends = mine && left_q[job] == bytes;
   assign fill = mine && live_q[job];
-  assign done_o = ends;
   always_ff @(posedge clk_i) begin
     if (mine) left_q[job] <= left_q[job] - bytes;
     if (ends) begin

@@ -5,7 +5,8 @@
 // A look is answered in the next cycle (is anything posted, has its WQE been read), the WQE itself
 // one cycle later. A doorbell takes 3 cycles, a fetch 3 cycles and one more per WQE. The place of a
 // WQE follows from QPN and index (README), so that nothing is ever full: a WQE that was pushed out
-// is read again. Refused and counted: doorbells of unknown QPs, in RESET, of more than the ring.
+// is read again. Refused and counted: doorbells of unknown QPs, in RESET, of more than the ring,
+// backwards.
 `include "rnic_assert.svh"
 module rq_store #(
     parameter int unsigned DATA_W = 512,
@@ -276,7 +277,7 @@ module rq_store #(
   end
 
   // -- the oldest receive of a QP
-  logic here, get_q, read_done;
+  logic here, get_q;
   logic [15:0] look_cons, look_ahead;
   logic [511:0] wqe;
   logic failed, malformed;
@@ -308,8 +309,7 @@ module rq_store #(
       .kill_qpn_i   (qpn_q),
       .rdrsp_valid,
       .rdrsp,
-      .rdrsp_data,
-      .done_o       (read_done)
+      .rdrsp_data
   );
   always_ff @(posedge clk_i) begin
     if (rqh_lk_valid) look_qpn_q <= rqh_lk_qpn;
@@ -366,7 +366,7 @@ module rq_store #(
   );
 
   logic unused;
-  assign unused = ^{rq_ctx, rqh_lk_qpn, q_rq_qpn_i, rd_level, read_done, qpi, w};
+  assign unused = ^{rq_ctx, rqh_lk_qpn, q_rq_qpn_i, rd_level, qpi, w};
 
   `RNIC_STREAM_HOLD(rdreq_valid, rdreq_ready, rdreq)
   `RNIC_STREAM_HOLD(rqf_valid, rqf_ready, rqf_qpn)

@@ -34,9 +34,6 @@ module rx_check (
     // a duplicate of it may be answered: SEND and WRITE; READ and ATOMIC if well formed
     output logic               again_o
 );
-  localparam logic [1:0] RC = 2'd0;
-  localparam logic [1:0] UC = 2'd1;
-  localparam logic [1:0] UD = 2'd2;
 
   logic [1:0] service;
   logic known;
@@ -56,9 +53,9 @@ module rx_check (
 
   // -- connection
   logic can_receive, is_rc, is_uc, is_ud;
-  assign is_rc = c_i.qtype == RC;
-  assign is_uc = c_i.qtype == UC;
-  assign is_ud = c_i.qtype == UD;
+  assign is_rc = c_i.qtype == rnic_desc_pkg::QP_TYPE_RC;
+  assign is_uc = c_i.qtype == rnic_desc_pkg::QP_TYPE_UC;
+  assign is_ud = c_i.qtype == rnic_desc_pkg::QP_TYPE_UD;
   assign can_receive = c_i.state == rnic_pkg::QPS_RTR || c_i.state == rnic_pkg::QPS_RTS ||
                        c_i.state == rnic_pkg::QPS_SQD || c_i.state == rnic_pkg::QPS_SQE;
   assign bad_qp_o = !(c_i.exists && can_receive && service == c_i.qtype) || r_i.failed;

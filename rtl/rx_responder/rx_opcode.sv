@@ -14,9 +14,6 @@ module rx_opcode (
     output logic       imm_o,
     output logic       inv_o
 );
-  localparam logic [1:0] RC = 2'd0;
-  localparam logic [1:0] UC = 2'd1;
-  localparam logic [1:0] UD = 2'd2;
   logic [4:0] op;
   logic [7:0] rc_op;
   logic ud, uc_has;
@@ -26,9 +23,9 @@ module rx_opcode (
   assign uc_has = op <= roce_pkg::OP_WRITE_ONLY_IMM[4:0];
   always_comb begin
     service_o = 2'd3;
-    if (opcode_i[7:5] == 3'b000) service_o = RC;
-    if (opcode_i[7:5] == 3'b001) service_o = UC;
-    if (opcode_i[7:5] == 3'b011) service_o = UD;
+    if (opcode_i[7:5] == 3'b000) service_o = rnic_desc_pkg::QP_TYPE_RC;
+    if (opcode_i[7:5] == 3'b001) service_o = rnic_desc_pkg::QP_TYPE_UC;
+    if (opcode_i[7:5] == 3'b011) service_o = rnic_desc_pkg::QP_TYPE_UD;
     send_o = 1'b0;
     write_o = 1'b0;
     read_o = 1'b0;
@@ -58,5 +55,7 @@ module rx_opcode (
     endcase
   end
   assign known_o = (send_o || write_o || read_o || atomic_o) &&
-                   (service_o == RC || (service_o == UC && uc_has) || (service_o == UD && ud));
+                   (service_o == rnic_desc_pkg::QP_TYPE_RC ||
+                    (service_o == rnic_desc_pkg::QP_TYPE_UC && uc_has) ||
+                    (service_o == rnic_desc_pkg::QP_TYPE_UD && ud));
 endmodule

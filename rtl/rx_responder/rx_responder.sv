@@ -99,8 +99,6 @@ module rx_responder (
     output logic [63:0]           trc_o,
     output logic                  trc_sampled_o
 );
-  localparam logic [1:0] RC = 2'd0;
-  localparam logic [1:0] UD = 2'd2;
   localparam logic [12:0] GRH_BYTES = 13'd40;
 
   // LOOK takes work and starts its lookups, CHECK has the context, HEAD waits for the receive WQE,
@@ -239,7 +237,8 @@ module rx_responder (
   logic k_asks;                            // the key's answer will count
   assign k_asks = k_good || (k_dup && k_again && k_read);
   assign got = k_first ? 32'd0 : r_now.dmalen;
-  assign total = !k_good ? 13'd0 : (c_now.qtype == UD) ? m_q.payload_len + GRH_BYTES :
+  assign total = !k_good ? 13'd0 :
+                 (c_now.qtype == rnic_desc_pkg::QP_TYPE_UD) ? m_q.payload_len + GRH_BYTES :
                  m_q.payload_len;
   assign rest = total_q - done_q;
 
@@ -322,8 +321,8 @@ module rx_responder (
       {inv_q, rnr_q, drop_q, good_q, again_q} <= {k_inv, k_rnr, k_drop && k_exp, k_good, k_again};
       {send_q, write_q, read_q, atomic_q} <= {k_send, k_write, k_read, k_atomic};
       {first_q, last_q, imm_q, invkey_q, uses_q} <= {k_first, k_last, k_imm, k_invkey, k_uses};
-      is_rc_q <= c_now.qtype == RC;
-      is_ud_q <= c_now.qtype == UD;
+      is_rc_q <= c_now.qtype == rnic_desc_pkg::QP_TYPE_RC;
+      is_ud_q <= c_now.qtype == rnic_desc_pkg::QP_TYPE_UD;
       va_q <= mrq.va;
       key_q <= mrq.key;
       span_q <= mrq.len;
@@ -374,22 +373,26 @@ module rx_responder (
 
   // Pieces that wait for the packet's last.
   localparam int unsigned PIECE_W = 13 + 13 + 64 + 2 + 2;
-  logic any_piece, emit;
+  logic any_piece, piece_room, emit;
+  logic [3:0] piece_level;
   logic [12:0] e_done, e_len;
   logic [63:0] e_addr;
   logic [1:0] e_target, e_gpu;
   logic off_host_q;  // a piece of this packet goes to GPU or device memory
-  rx_pieces #(
-      .W(PIECE_W)
+  stream_fifo #(
+      .W(PIECE_W),
+      .DEPTH(8),
+      .OUT_REG(0)
   ) u_pieces (
       .clk_i,
-      .rst_i,
-      .clear_i(decision_out),
-      .put_i(another),
-      .put_data_i({done_q, piece, mr.iova, mr.target, mr.gpu}),
-      .any_o(any_piece),
-      .take_i(emit),
-      .data_o({e_done, e_len, e_addr, e_target, e_gpu})
+      .rst_i(rst_i || decision_out),  // a packet that is refused leaves pieces behind
+      .in_valid(another),
+      .in_ready(piece_room),
+      .in_data({done_q, piece, mr.iova, mr.target, mr.gpu}),
+      .out_valid(any_piece),
+      .out_ready(emit),
+      .out_data({e_done, e_len, e_addr, e_target, e_gpu}),
+      .level_o(piece_level)
   );
   always_ff @(posedge clk_i) begin
     if (in_check) off_host_q <= 1'b0;
@@ -791,7 +794,7 @@ module rx_responder (
   assign trc_sampled_o = 1'b1;
 
   logic unused;
-  assign unused = ^{c_q, path, m_q, rqh, out_level, ev_level, seg_left, read_sum};
+  assign unused = ^{c_q, path, m_q, rqh, piece_level, out_level, ev_level, seg_left, read_sum};
 
   `RNIC_STREAM_HOLD(place_valid, place_ready, {place, place_cqe})
   `RNIC_STREAM_HOLD(ackq_valid, ackq_ready, ackq)
@@ -799,6 +802,7 @@ module rx_responder (
   `RNIC_STREAM_HOLD(lop_valid, lop_ready, lop)
   `RNIC_STREAM_HOLD(ev_valid, ev_ready, ev)
   `RNIC_ASSERT(ack_is_of_a_decision, !(ackq_valid && !deciding))
+  `RNIC_ASSERT(pieces_have_room, !another || piece_room)
   `RNIC_ASSERT(pieces_are_whole, !(decision_out && execute) || piece == rest || total_q == '0)
   `RNIC_ASSERT(invalidation_is_asked_for, !lop_done_valid || lop_sent_q)
 endmodule

@@ -27,7 +27,8 @@ module tx_buffer #(
   input  logic                   clk_i,
   input  logic                   rst_i,
   input  logic [12:0]            cfg_threshold_i,
-  // sq_engine: a free slot (taken when slot_ready), then the packet, inline payload, in any order
+  // tx_submit: a free slot (taken when slot_ready), then the packet; sq_engine: inline payload; in
+  // any order
   output logic                   slot_valid,
   input  logic                   slot_ready,
   output logic [7:0]             slot_id,
@@ -159,7 +160,7 @@ module tx_buffer #(
   logic          prev_here, fail_fire, drop_qp, sel_fire, order_fire;
   logic [SW-1:0] sel;
   logic [23:0]   fail_qpn, drop_qpn;
-  logic          fail_resp, order_clear, drop_all, drop_resp;
+  logic          fail_resp, order_clear, drop_resp;
 
   assign txp_q      = {txp.response, txp.qpn[QW-1:0]};
   assign prev_s     = last_mem[txp_q];
@@ -169,7 +170,6 @@ module tx_buffer #(
   assign order_fire = qpi_valid && qpi_ready &&
                       (qpi.op == rnic_pkg::QPI_CLEAR || qpi.op == rnic_pkg::QPI_ERR);
   assign order_clear = order_fire && qpi.op == rnic_pkg::QPI_CLEAR;
-  assign drop_all   = order_clear;
   assign drop_resp  = fail_fire && fail_resp;
   assign drop_qp    = fail_fire || order_fire;
   assign drop_qpn   = fail_fire ? fail_qpn : qpi.qpn;
@@ -383,7 +383,8 @@ module tx_buffer #(
     end
     if (drop_qp) begin
       for (int unsigned s = 0; s < N_TXSLOT; s++) begin
-        if (submitted_q[s] && qpn_mem[s] == drop_qpn && (drop_all || resp_q[s] == drop_resp)) begin
+        if (submitted_q[s] && qpn_mem[s] == drop_qpn &&
+            (order_clear || resp_q[s] == drop_resp)) begin
           kill_q[s] <= 1'b1;
         end
       end
@@ -411,7 +412,7 @@ module tx_buffer #(
       kill_q[txp_s]      <= (txp.response ? dead_rsp_q[txp_q[QW-1:0]] :
                              dead_req_q[txp_q[QW-1:0]]) ||
                             (drop_qp && drop_qpn == txp.qpn &&
-                             (drop_all || txp.response == drop_resp));
+                             (order_clear || txp.response == drop_resp));
       if (prev_here) has_succ_q[prev_s] <= 1'b1;
     end
     if (fail_fire && !fail_resp) dead_req_q[fail_qpn[QW-1:0]] <= 1'b1;

@@ -10,15 +10,12 @@
 #include <deque>
 #include <map>
 
-#include "tests/sq_engine/requester_types.hpp"
+#include "tests/rx_responder/receive_types.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/stream.hpp"
 
 using namespace rnic::test;
 
 namespace {
-
-const PkgStruct kWrReq("dma_wr_req_t");
 
 struct Atomic {
   uint64_t addr = 0;

@@ -16,8 +16,6 @@ using namespace rnic::test;
 
 namespace {
 
-const PkgStruct kAckRequest("ack_req_t"), kTxPacket("tx_pkt_t"), kWrite("dma_wr_req_t");
-
 template <class Top>
 class Chain {
  public:
@@ -87,12 +85,12 @@ class Chain {
     return it->second;
   }
   void read(unsigned q, uint64_t va, uint32_t len) {
-    ackq.push(kAckRequest.pack({{"qpn", q},
-                                {"psn", psn[q]},
-                                {"kind", 1},
-                                {"ticket", tickets & 0xFFFF},
-                                {"va", va},
-                                {"len", len}}));
+    ackq.push(kAckReq.pack({{"qpn", q},
+                            {"psn", psn[q]},
+                            {"kind", 1},
+                            {"ticket", tickets & 0xFFFF},
+                            {"va", va},
+                            {"len", len}}));
     std::vector<uint8_t> bytes;
     for (uint32_t i = 0; i < len; ++i) bytes.push_back(model(va + i));
     const uint32_t m = 128u << mtu;
@@ -103,12 +101,12 @@ class Chain {
     }
   }
   void atomic(unsigned q, uint64_t addr, uint64_t add) {
-    ackq.push(kAckRequest.pack({{"qpn", q},
-                                {"psn", psn[q]},
-                                {"kind", 2},
-                                {"ticket", tickets & 0xFFFF},
-                                {"iova", addr},
-                                {"op0", add}}));
+    ackq.push(kAckReq.pack({{"qpn", q},
+                            {"psn", psn[q]},
+                            {"kind", 2},
+                            {"ticket", tickets & 0xFFFF},
+                            {"iova", addr},
+                            {"op0", add}}));
     uint64_t value = 0;
     for (int i = 7; i >= 0; --i) value = value << 8 | model(addr + static_cast<uint64_t>(i));
     want[q].push_back({0x12, psn[q], value, {}});
@@ -119,7 +117,7 @@ class Chain {
   // A payload write of rx_placer.
   void write(uint64_t addr, const std::vector<uint8_t>& data) {
     ++tickets;
-    wr.push(kWrite.pack({{"addr", addr}, {"len", data.size()}, {"ticket", 1}}));
+    wr.push(kWrReq.pack({{"addr", addr}, {"len", data.size()}, {"ticket", 1}}));
     for (size_t at = 0; at < data.size(); at += kB) {
       const size_t n = std::min(kB, data.size() - at);
       wd.push({Bits::from_bytes(std::span(data).subspan(at, n), kB * 8), static_cast<unsigned>(n),
@@ -173,13 +171,13 @@ class Chain {
     uint64_t due = 0;
   };
   void take(const Beat& b) {
-    const auto q = static_cast<unsigned>(kTxPacket.get(b.pkt, "qpn"));
+    const auto q = static_cast<unsigned>(kTxPkt.get(b.pkt, "qpn"));
     Packet& p = current_;
     if (p.first == 0) {
       p.first = bench.cycle();
-      p.opcode = static_cast<uint8_t>(kTxPacket.get(b.pkt, "opcode"));
-      p.psn = static_cast<uint32_t>(kTxPacket.get(b.pkt, "psn"));
-      p.value = kTxPacket.get(b.pkt, "op0");
+      p.opcode = static_cast<uint8_t>(kTxPkt.get(b.pkt, "opcode"));
+      p.psn = static_cast<uint32_t>(kTxPkt.get(b.pkt, "psn"));
+      p.value = kTxPkt.get(b.pkt, "op0");
     }
     for (unsigned i = 0; i < b.cnt; ++i) p.bytes.push_back(b.data.byte(i));
     if (!b.last) return;

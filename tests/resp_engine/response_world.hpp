@@ -27,8 +27,6 @@
 
 namespace rnic::test {
 
-inline const PkgStruct kAckRequest("ack_req_t"), kTxPacket("tx_pkt_t");
-
 class ResponseWorld {
  public:
   static constexpr unsigned kQps = 8;
@@ -202,33 +200,33 @@ class ResponseWorld {
   }
   void push_read(unsigned q, uint32_t psn, uint64_t va, uint32_t len, uint32_t msn, bool dup,
                  uint16_t ticket, uint32_t rkey = 0) {
-    Bits b = kAckRequest.pack({{"qpn", q},
-                               {"psn", psn},
-                               {"msn", msn},
-                               {"kind", 1},
-                               {"dup", dup},
-                               {"ticket", ticket},
-                               {"va", va},
-                               {"rkey", rkey != 0 ? rkey : 0x500 + q},
-                               {"len", len},
-                               {"sampled", 1}});
+    Bits b = kAckReq.pack({{"qpn", q},
+                           {"psn", psn},
+                           {"msn", msn},
+                           {"kind", 1},
+                           {"dup", dup},
+                           {"ticket", ticket},
+                           {"va", va},
+                           {"rkey", rkey != 0 ? rkey : 0x500 + q},
+                           {"len", len},
+                           {"sampled", 1}});
     ackq.push(b);
   }
   void push_atomic(unsigned q, const Asked& a, bool dup) {
-    ackq.push(kAckRequest.pack({{"qpn", q},
-                                {"psn", a.psn},
-                                {"msn", a.msn},
-                                {"kind", 2},
-                                {"dup", dup},
-                                {"ticket", a.ticket},
-                                {"iova", a.va},
-                                {"swap", a.swap},
-                                {"op0", a.op0},
-                                {"op1", a.op1}}));
+    ackq.push(kAckReq.pack({{"qpn", q},
+                            {"psn", a.psn},
+                            {"msn", a.msn},
+                            {"kind", 2},
+                            {"dup", dup},
+                            {"ticket", a.ticket},
+                            {"iova", a.va},
+                            {"swap", a.swap},
+                            {"op0", a.op0},
+                            {"op1", a.op1}}));
   }
   void push(unsigned q, std::initializer_list<std::pair<std::string, uint64_t>> fields) {
-    Bits b = kAckRequest.pack(fields);
-    kAckRequest.set(b, "qpn", q);
+    Bits b = kAckReq.pack(fields);
+    kAckReq.set(b, "qpn", q);
     ackq.push(b);
   }
   void clear(unsigned q, uint64_t op = kClear) {
@@ -489,31 +487,31 @@ class ResponseWorld {
     state.due = std::max(state.due, bench.cycle() + random.below(30 * slow));
   }
   void submitted(unsigned s, const Bits& pkt) {
-    const auto q = static_cast<unsigned>(kTxPacket.get(pkt, "qpn"));
+    const auto q = static_cast<unsigned>(kTxPkt.get(pkt, "qpn"));
     REQUIRE(q < kQps);
-    CHECK(kTxPacket.get(pkt, "notify") == 1);
+    CHECK(kTxPkt.get(pkt, "notify") == 1);
     check_address(pkt, q);
-    queue_[q].push_back({s, pkt, static_cast<unsigned>(kTxPacket.get(pkt, "payload_len"))});
+    queue_[q].push_back({s, pkt, static_cast<unsigned>(kTxPkt.get(pkt, "payload_len"))});
     ++buffered;
   }
   void check_address(const Bits& pkt, unsigned q) const {
-    CHECK(kTxPacket.get(pkt, "response") == 1);
-    CHECK(kTxPacket.get(pkt, "path") == 500 + q);
-    CHECK(kTxPacket.get(pkt, "pkey") == 0x8000 + q);
-    CHECK(kTxPacket.get(pkt, "dest_qpn") == 0x700 + q);
-    CHECK(kTxPacket.get(pkt, "ack_req") == 0);
-    CHECK(kTxPacket.get(pkt, "se") == 0);
+    CHECK(kTxPkt.get(pkt, "response") == 1);
+    CHECK(kTxPkt.get(pkt, "path") == 500 + q);
+    CHECK(kTxPkt.get(pkt, "pkey") == 0x8000 + q);
+    CHECK(kTxPkt.get(pkt, "dest_qpn") == 0x700 + q);
+    CHECK(kTxPkt.get(pkt, "ack_req") == 0);
+    CHECK(kTxPkt.get(pkt, "se") == 0);
   }
   void say(const Bits& pkt, const std::vector<uint64_t>& bytes, bool through_buffer) {
-    const auto q = static_cast<unsigned>(kTxPacket.get(pkt, "qpn"));
+    const auto q = static_cast<unsigned>(kTxPkt.get(pkt, "qpn"));
     REQUIRE(q < kQps);
     check_address(pkt, q);
     Said s;
-    s.opcode = static_cast<uint8_t>(kTxPacket.get(pkt, "opcode"));
-    s.psn = static_cast<uint32_t>(kTxPacket.get(pkt, "psn"));
-    s.msn = static_cast<uint32_t>(kTxPacket.get(pkt, "msn"));
-    s.syndrome = static_cast<uint8_t>(kTxPacket.get(pkt, "syndrome"));
-    s.value = kTxPacket.get(pkt, "op0");
+    s.opcode = static_cast<uint8_t>(kTxPkt.get(pkt, "opcode"));
+    s.psn = static_cast<uint32_t>(kTxPkt.get(pkt, "psn"));
+    s.msn = static_cast<uint32_t>(kTxPkt.get(pkt, "msn"));
+    s.syndrome = static_cast<uint8_t>(kTxPkt.get(pkt, "syndrome"));
+    s.value = kTxPkt.get(pkt, "op0");
     s.bytes = bytes;
     s.cycle = bench.cycle();
     s.buffered = through_buffer;
@@ -561,8 +559,8 @@ class ResponseWorld {
       say(b.pkt, s.bytes, true);
     } else if (!qp[q].dead) {
       qp[q].dead = true;
-      rterr.push({q, static_cast<uint32_t>(kTxPacket.get(b.pkt, "psn")),
-                  static_cast<uint32_t>(kTxPacket.get(b.pkt, "msn"))});
+      rterr.push({q, static_cast<uint32_t>(kTxPkt.get(b.pkt, "psn")),
+                  static_cast<uint32_t>(kTxPkt.get(b.pkt, "msn"))});
     }
     s = SlotState();
     top.rleft_valid = 1;

@@ -21,7 +21,6 @@ namespace {
 
 constexpr unsigned kQps = 16;
 constexpr unsigned kDmaRq = 2;  // client number RD_RQ
-const PkgStruct kRqEntry("rq_entry_t");
 
 struct Wqe {
   uint64_t next = 0;

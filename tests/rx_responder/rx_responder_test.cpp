@@ -33,7 +33,6 @@ constexpr uint32_t kPd = 7;
 constexpr uint32_t kPage = 4096;
 constexpr unsigned kGrh = 40;
 constexpr uint64_t kEvCommEst = 1, kEvLastWqe = 6;
-enum QpType : unsigned { kTypeRc = 0, kTypeUc = 1, kTypeUd = 2 };
 
 struct Pkt {
   uint64_t qpn = 0;
@@ -106,10 +105,6 @@ struct Region {
   }
 };
 
-struct Segment {
-  uint32_t lkey = 0, len = 0;
-  uint64_t va = 0;
-};
 struct Receive {
   bool bad = false;
   uint64_t status = 0;
@@ -124,7 +119,7 @@ struct PlanPacket {
 
 struct Qp {
   uint64_t qpn = 0;
-  QpType service = kTypeRc;
+  Service service = kRc;
   uint32_t pmtu = 256;
   Bits conn, path;
   roce::IpAddr local{}, peer{};
@@ -232,8 +227,7 @@ class World {
   }
 
   // -------------------------------------------------------------------- the machine around it
-  Qp& add_qp(uint64_t qpn, uint32_t pmtu, uint32_t psn, bool ipv6 = false,
-             QpType service = kTypeRc) {
+  Qp& add_qp(uint64_t qpn, uint32_t pmtu, uint32_t psn, bool ipv6 = false, Service service = kRc) {
     Qp& q = qps[qpn];
     q.qpn = qpn;
     q.pmtu = pmtu;
@@ -246,7 +240,7 @@ class World {
       q.local = roce::ipv4_address(10, 0, 0, n);
       q.peer = roce::ipv4_address(10, 0, 1, n);
     }
-    q.path = kPath.pack({{"valid", service != kTypeUd}, {"ipv6", ipv6}});
+    q.path = kPath.pack({{"valid", service != kUd}, {"ipv6", ipv6}});
     kPath.set_bits(q.path, "sip", address(q.local));
     kPath.set_bits(q.path, "dip", address(q.peer));
     paths[qpn + 100] = q.path;
@@ -305,7 +299,7 @@ class World {
     for (const Segment& s : r.segments) m.segments.push_back(memory(s));
     q.ring[q.prod] = r;
     ++q.prod;
-    if (q.service == kTypeRc)
+    if (q.service == kRc)
       q.model->post_recv(m);
     else if (q.phase == Qp::kErr)
       expect_flush(q);
@@ -440,11 +434,11 @@ class World {
       CHECK(difference(q.got, q.expected) == "");
       CHECK(kRecv.get(recv[qpn], "rq_cons") == q.cons);
       if (q.phase != Qp::kRun) continue;
-      if (q.service == kTypeRc) {
+      if (q.service == kRc) {
         CHECK(kRecv.get(recv[qpn], "epsn") == q.model->expected_psn());
         CHECK(kRecv.get(recv[qpn], "msn") == q.model->msn());
         CHECK(static_cast<uint16_t>(q.prod - q.cons) == q.model->receives_posted());
-      } else if (q.service == kTypeUc) {
+      } else if (q.service == kUc) {
         CHECK(kRecv.get(recv[qpn], "epsn") == q.epsn);
       }
     }
@@ -499,15 +493,15 @@ class World {
     enum { kWrite, kSend, kRead, kAtomic } verb = kWrite;
     const double dice = static_cast<double>(random.below(1000)) / 1000;
     if (dice < 0.45) verb = kSend;
-    if (dice < 0.15 && q.service == kTypeRc) verb = kRead;
-    if (dice < 0.07 && q.service == kTypeRc) verb = kAtomic;
-    if (q.service == kTypeUd) verb = kSend;
-    if (q.service == kTypeUd) length = std::min(length, q.pmtu);
+    if (dice < 0.15 && q.service == kRc) verb = kRead;
+    if (dice < 0.07 && q.service == kRc) verb = kAtomic;
+    if (q.service == kUd) verb = kSend;
+    if (q.service == kUd) length = std::min(length, q.pmtu);
     if (verb == kSend && !random.chance(0.05)) length = fit(q, length);
     const bool imm = random.chance(0.4);
-    const bool inv = verb == kSend && q.service == kTypeRc && random.chance(0.15);
+    const bool inv = verb == kSend && q.service == kRc && random.chance(0.15);
     uint32_t count = length == 0 ? 1 : (length + q.pmtu - 1) / q.pmtu;
-    uint32_t psn = q.service == kTypeRc ? q.model->expected_psn() : q.epsn;
+    uint32_t psn = q.service == kRc ? q.model->expected_psn() : q.epsn;
     if (!q.plan.empty()) psn = (q.plan.back().spec.psn + psns(q, q.plan.back())) & kPsnMask;
     uint64_t va = r.va + random.below(r.dut.size() - length);
     if (random.chance(0.003)) va = r.va + r.dut.size() - length + 1;
@@ -536,8 +530,8 @@ class World {
         p.len = 0;
         s.opcode = verb == kRead ? 0x0C : random.chance(0.5) ? 0x13 : 0x14;
       }
-      if (q.service == kTypeUc) s.opcode |= 0x20;
-      if (q.service == kTypeUd) s.opcode = imm ? 0x65 : 0x64;
+      if (q.service == kUc) s.opcode |= 0x20;
+      if (q.service == kUd) s.opcode = imm ? 0x65 : 0x64;
       s.ip_src = q.peer;
       s.ip_dst = q.local;
       s.dest_qp = static_cast<uint32_t>(q.qpn);
@@ -574,7 +568,7 @@ class World {
     auto it = q.ring.find(q.cons);
     if (it == q.ring.end() || q.cons == q.prod) return random.chance(0.5) ? 0 : length;
     for (const Segment& s : it->second.segments) room += s.len;
-    if (q.service == kTypeUd) room = room < kGrh ? 0 : room - kGrh;
+    if (q.service == kUd) room = room < kGrh ? 0 : room - kGrh;
     return static_cast<uint32_t>(std::min<uint64_t>(length, room));
   }
   static uint32_t psns(const Qp& q, const PlanPacket& p) {
@@ -606,14 +600,14 @@ class World {
     send(packet(p.spec, p.len));
   }
   void resync(Qp& q) {
-    const uint32_t epsn = q.service == kTypeRc ? q.model->expected_psn() : q.epsn;
+    const uint32_t epsn = q.service == kRc ? q.model->expected_psn() : q.epsn;
     for (size_t i = 0; i < q.plan.size(); ++i) {
       if (q.plan[i].spec.psn == epsn) q.next = i;
     }
   }
   void mutate(Qp& q, PlanPacket& p) {
     roce::FrameSpec& s = p.spec;
-    const double rare = q.service == kTypeRc ? 0.3 : 1.0;
+    const double rare = q.service == kRc ? 0.3 : 1.0;
     switch (random.below(19)) {
       case 0:
         s.pkey = 0x7FFE;
@@ -643,7 +637,7 @@ class World {
         break;  // as far behind
       case 8:
         s.psn = (s.psn - static_cast<uint32_t>(random.between(1, 100))) & kPsnMask;
-        if (q.service == kTypeRc) s.opcode = random.chance(0.7) ? 0x0C : 0x13;
+        if (q.service == kRc) s.opcode = random.chance(0.7) ? 0x0C : 0x13;
         p.len = 0;
         s.rkey = regions[random.below(8)].rkey;
         s.va = regions[random.below(8)].va + random.below(1000) * 8;
@@ -651,11 +645,11 @@ class World {
         break;
       case 9:
         s.psn = (s.psn - static_cast<uint32_t>(random.between(1, 100))) & kPsnMask;
-        if (q.service == kTypeRc) s.opcode = static_cast<uint8_t>(random.below(0x0C));
+        if (q.service == kRc) s.opcode = static_cast<uint8_t>(random.below(0x0C));
         break;
       case 10:
         s.psn = (s.psn - 1) & kPsnMask;
-        if (q.service == kTypeRc) s.opcode = 0x15;
+        if (q.service == kRc) s.opcode = 0x15;
         break;
       case 16:
         s.qkey ^= 1u << random.below(32);
@@ -664,7 +658,7 @@ class World {
         break;
       // The rest is fatal to an RC QP when it comes at the expected PSN, so it is rare.
       case 11:
-        if (q.service != kTypeUd && random.chance(rare))
+        if (q.service != kUd && random.chance(rare))
           s.opcode = static_cast<uint8_t>((s.opcode & 0xE0) + random.below(0x0C));
         break;
       case 12:
@@ -779,7 +773,7 @@ class World {
   }
   void order_err(Qp& q) {
     set_state(q, kErr);
-    if (q.service != kTypeRc) expect_flush(q);
+    if (q.service != kRc) expect_flush(q);
     q.model->set_state(roce::QpState::kErr);
     q.phase = Qp::kErr;
     orders->push(order(kOrderErr, q.qpn));
@@ -847,14 +841,13 @@ class World {
     return out;
   }
   Bits invalidate(const Bits& b) {
-    const PkgStruct lop("mr_lop_t");
-    CHECK(lop.get(b, "op") == 0);
-    CHECK(lop.get(b, "remote") == 1);
-    CHECK(lop.get(b, "pd") == kPd);
+    CHECK(kLop.get(b, "op") == 0);
+    CHECK(kLop.get(b, "remote") == 1);
+    CHECK(kLop.get(b, "pd") == kPd);
     REQUIRE(!taken.empty());
     roce::FrameView v;
     roce::parse_frame(taken.back().frame, v);
-    CHECK(lop.get(b, "key") == v.inv_rkey);
+    CHECK(kLop.get(b, "key") == v.inv_rkey);
     REQUIRE(!invalidations.empty());
     const bool ok = invalidations.front();
     invalidations.pop_front();
@@ -892,8 +885,7 @@ class World {
     looked = false;
     top.rqh_valid = get_hit;
     if (!get_hit) return;
-    const PkgStruct entry("rq_entry_t");
-    Bits b = entry.pack({{"bad", got_receive.bad}, {"status", got_receive.status}});
+    Bits b = kRqEntry.pack({{"bad", got_receive.bad}, {"status", got_receive.status}});
     const char* const names[] = {"seg0", "seg1", "seg2"};
     for (size_t i = 0; i < got_receive.segments.size(); ++i) {
       const Segment& s = got_receive.segments[i];
@@ -901,7 +893,7 @@ class World {
       seg.set(0, 32, s.lkey);
       seg.set(32, 32, s.len);
       seg.set(64, 64, s.va);
-      entry.set_bits(b, names[i], seg);
+      kRqEntry.set_bits(b, names[i], seg);
     }
     write_pin(top.rqh, b);
     get_hit = false;
@@ -943,14 +935,14 @@ class World {
       ++want_counts["unknown"];
       return;
     }
-    if (it->second.service == kTypeRc)
+    if (it->second.service == kRc)
       feed_rc(it->second, p, v);
     else
       feed_uc_ud(it->second, v);
   }
 
   void established(Qp& q) {
-    if (!q.established && kConn.get(q.conn, "state") == kRtr && q.service != kTypeUd)
+    if (!q.established && kConn.get(q.conn, "state") == kRtr && q.service != kUd)
       want_events.emplace_back(kEvCommEst, q.qpn);
     q.established = true;
   }
@@ -1084,13 +1076,13 @@ class World {
   void feed_uc_ud(Qp& q, const roce::FrameView& v) {
     const auto state = kConn.get(q.conn, "state");
     const unsigned transport = v.opcode >> 5;
-    if (transport != (q.service == kTypeUc ? 1u : 3u) || state == kReset || state == kInit ||
+    if (transport != (q.service == kUc ? 1u : 3u) || state == kReset || state == kInit ||
         state == kErr || q.failed) {
       ++want_counts["unknown"];
       return;
     }
     // The counter of addresses goes before that of P_Keys.
-    if (q.service == kTypeUc && (v.ip_dst != q.local || v.ip_src != q.peer)) {
+    if (q.service == kUc && (v.ip_dst != q.local || v.ip_src != q.peer)) {
       ++want_counts["addr"];
       return;
     }
@@ -1098,7 +1090,7 @@ class World {
       ++want_counts["pkey"];
       return;
     }
-    if (q.service == kTypeUd && v.qkey != kConn.get(q.conn, "qkey")) {
+    if (q.service == kUd && v.qkey != kConn.get(q.conn, "qkey")) {
       ++want_counts["qkey"];
       return;
     }
@@ -1118,7 +1110,7 @@ class World {
     if (needs && q.prod == q.cons) return drop();
     if (!info.is_last && v.payload_len != q.pmtu) return drop();
     if (v.payload_len > q.pmtu || (!info.is_first && v.payload_len == 0)) return drop();
-    const uint32_t extra = q.service == kTypeUd ? kGrh : 0;
+    const uint32_t extra = q.service == kUd ? kGrh : 0;
     if (send) {
       const Receive& r = q.ring.at(q.cons);
       const uint32_t before = info.is_first ? 0 : q.received;
@@ -1186,8 +1178,8 @@ class World {
     c.imm = imm ? __builtin_bswap32(v.imm) : 0;
     c.solicited = v.solicited;
     c.fence = q.off_host;
-    c.grh = q.service == kTypeUd;
-    c.src = q.service == kTypeUd ? v.src_qp : 0;
+    c.grh = q.service == kUd;
+    c.src = q.service == kUd ? v.src_qp : 0;
     q.expected.push_back(c);
     place.has_cqe = true;
     ++q.used;
@@ -1354,7 +1346,7 @@ roce::FrameSpec write_only(const Qp& q, uint32_t psn, const Region& r, uint32_t 
 }
 roce::FrameSpec send_only(const Qp& q, uint32_t psn) {
   roce::FrameSpec s = write_only(q, psn, {}, 0);
-  s.opcode = q.service == kTypeRc ? 0x04 : q.service == kTypeUc ? 0x24 : 0x64;
+  s.opcode = q.service == kRc ? 0x04 : q.service == kUc ? 0x24 : 0x64;
   return s;
 }
 Receive buffer(const World& w, unsigned region, uint64_t offset, uint32_t len) {
@@ -1415,7 +1407,7 @@ TEST_CASE("UC and UD take and drop what their rules say, and answer nothing") {
   for (double p : {0.0, 0.3}) {
     World w({.stall = Stall::random(p), .latency_low = 1, .latency_high = 3, .fetch_high = 20});
     for (unsigned i = 0; i < 4; ++i)
-      w.add_qp(i, i == 2 ? 1024 : 256, 0xFFFFFE - i, i % 2 == 1, i < 2 ? kTypeUc : kTypeUd);
+      w.add_qp(i, i == 2 ? 1024 : 256, 0xFFFFFE - i, i % 2 == 1, i < 2 ? kUc : kUd);
     run_random(w, 5000);
     CHECK(w.executed > 1000);
     CHECK(w.dropped > 100);
@@ -1426,7 +1418,7 @@ TEST_CASE("UC and UD take and drop what their rules say, and answer nothing") {
 TEST_CASE("RC, UC and UD side by side") {
   World w({.stall = Stall::bursts(0.05, 8), .fetch_high = 30});
   for (unsigned i = 0; i < 6; ++i)
-    w.add_qp(i, 512, i * 77, i == 4, i % 3 == 0 ? kTypeRc : i % 3 == 1 ? kTypeUc : kTypeUd);
+    w.add_qp(i, 512, i * 77, i == 4, i % 3 == 0 ? kRc : i % 3 == 1 ? kUc : kUd);
   run_random(w, 4000);
 }
 
@@ -1490,7 +1482,7 @@ TEST_CASE("a QP that is reset while its SEND waits for its receive lets go of it
 }
 
 TEST_CASE("a local key that is refused: nothing is written, RECV_ERR and NAK remote operational") {
-  for (QpType service : {kTypeRc, kTypeUc, kTypeUd}) {
+  for (Service service : {kRc, kUc, kUd}) {
     for (unsigned bad_segment : {0u, 1u}) {
       World w;
       Qp& q = w.add_qp(2, 256, 77, false, service);
@@ -1508,8 +1500,8 @@ TEST_CASE("a local key that is refused: nothing is written, RECV_ERR and NAK rem
       CHECK(q.got[0].opcode == kCqeRecvErr);
       CHECK(q.got[0].status == kLocProt);
       CHECK(w.got_fails == std::vector<std::pair<uint64_t, uint64_t>>{{2, kLocProt}});
-      CHECK(w.got_acks.size() == (service == kTypeRc ? 1 : 0));
-      if (service == kTypeRc) CHECK(w.got_acks[0] == Ack{2, 77, 0, 0x63, true});
+      CHECK(w.got_acks.size() == (service == kRc ? 1 : 0));
+      if (service == kRc) CHECK(w.got_acks[0] == Ack{2, 77, 0, 0x63, true});
       CHECK(kRecv.get(w.recv[2], "rq_cons") == 1);
     }
   }
