@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
-#include <iterator>
-
 #include "outputs.hpp"
+#include "text.hpp"
 
 namespace rnic::regs {
 namespace {
@@ -21,7 +18,7 @@ std::string bits(unsigned msb, unsigned lsb) {
   return msb == lsb ? fmt::format("{}", lsb) : fmt::format("{}:{}", msb, lsb);
 }
 
-class Markdown {
+class Markdown : private Lines {
  public:
   explicit Markdown(const Map& map) : map_(map) {}
 
@@ -47,20 +44,10 @@ class Markdown {
     counters();
     enums();
     for (const auto& d : map_.descriptors) descriptor(d);
-    return std::move(text_);
+    return take();
   }
 
  private:
-  template <typename... Args>
-  void line(fmt::format_string<Args...> f, Args&&... args) {
-    fmt::format_to(std::back_inserter(text_), f, std::forward<Args>(args)...);
-    text_ += '\n';
-  }
-  void line(const char* s) {
-    text_ += s;
-    text_ += '\n';
-  }
-
   void constants() {
     if (map_.constants.empty()) return;
     line("");
@@ -185,7 +172,6 @@ class Markdown {
   }
 
   const Map& map_;
-  std::string text_;
 };
 
 }  // namespace

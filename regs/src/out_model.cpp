@@ -5,7 +5,7 @@
 #include "outputs.hpp"
 #include "ports.hpp"
 #include "runtime.hpp"
-#include "sv_text.hpp"
+#include "text.hpp"
 
 namespace rnic::regs {
 namespace {

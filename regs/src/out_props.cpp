@@ -8,7 +8,7 @@
 // h0 bits that hardware sets, clears.
 #include "outputs.hpp"
 #include "ports.hpp"
-#include "sv_text.hpp"
+#include "text.hpp"
 #include "wrap.hpp"
 
 namespace rnic::regs {

@@ -17,7 +17,7 @@
 
 #include "outputs.hpp"
 #include "ports.hpp"
-#include "sv_text.hpp"
+#include "text.hpp"
 
 namespace rnic::regs {
 
