@@ -48,7 +48,7 @@ class ModelTables : private Lines {
            r.writable, r.offset, r.span, r.addr_width, r.window != nullptr);
     }
     for (const auto& g : b_.interrupts) group(g);
-    for (const auto& p : ports_of(map_, b_)) port(p);
+    for (const auto& p : ports_of(b_)) port(p);
     line("  return b;");
     line("}");
     line("");
@@ -177,7 +177,7 @@ class BenchPins : private Lines {
     line("template <class Top>");
     line("struct {}_pins {{", stem);
     line("  static BlockInfo block() {{ return {}(); }}", stem);
-    const auto ports = ports_of(map_, b_);
+    const auto ports = ports_of(b_);
     line(
         "  static void set([[maybe_unused]] Top& t, std::size_t port, [[maybe_unused]] unsigned "
         "i,");

@@ -9,7 +9,7 @@ SvBlock::SvBlock(const Map& map, const Block& block)
       b_(block),
       addr_w_(block.addr_bits()),
       word_w_(addr_w_ - 2),
-      ports_(ports_of(map, block)),
+      ports_(ports_of(block)),
       remotes_(remotes_of(block)) {
   for (const auto& r : b_.registers) {
     int remote = -1;

@@ -116,6 +116,6 @@ std::vector<Remote> remotes_of(const Block& b) {
   return list;
 }
 
-std::vector<Port> ports_of(const Map& /*map*/, const Block& block) { return PortList(block).run(); }
+std::vector<Port> ports_of(const Block& block) { return PortList(block).run(); }
 
 }  // namespace rnic::regs

@@ -3,7 +3,7 @@
 // The ports of a generated register file, apart from clock, reset, bus and bad_access_pulse_o: one
 // list for the RTL, the bench and the documents.
 //
-//   for (const auto& p : ports_of(map, block)) ...   p.name "ctrl_mode_o", p.width 4, p.count 1
+//   for (const auto& p : ports_of(block)) ...   p.name "ctrl_mode_o", p.width 4, p.count 1
 //
 // A port of an array is flat: element i of W bits is [i*W +: W].
 #pragma once
@@ -56,7 +56,7 @@ struct Port {
 };
 
 // In the order of the module header.
-[[nodiscard]] std::vector<Port> ports_of(const Map& map, const Block& block);
+[[nodiscard]] std::vector<Port> ports_of(const Block& block);
 
 // "ctrl", "ctrl_mode": the stem of every port of a register and of a field.
 [[nodiscard]] std::string stem(const Register& r);

@@ -39,7 +39,7 @@ class SvBlock : private Lines {
   };
   using Words = std::map<std::uint64_t, Word>;  // by word address
 
-  // sv_block.cpp: head, ports, tail
+  // out_sv_block.cpp: head, ports, tail
   void header();
   void parameters();
   void ports();
@@ -61,7 +61,7 @@ class SvBlock : private Lines {
   void decode();
   void decode_windows(const char* indent);
   void decode_group(Words::const_iterator from, Words::const_iterator to, const std::string& tail);
-  void decode_word(std::uint64_t address, const Word& w, const std::string& tail);
+  void decode_word(std::uint64_t address, const Word& w);
   void decode_param_arrays(const std::string& tail, bool values, bool selects);
   void select_remote();
   std::string read_word(const Register& r, const std::string& i, std::uint64_t elem,
@@ -107,7 +107,6 @@ class SvBlock : private Lines {
     return r.width == 64 && r.buffered && !r.external;
   }
   [[nodiscard]] bool staged(const Register& r) const { return buffered(r) && r.writable(); }
-  // "N_CH" or "4".
   // Two words on their own: signals of each end in _lo and _hi.
   [[nodiscard]] static bool halves(const Register& r) { return r.width == 64 && !r.buffered; }
   static bool in_half(const Register& r, const Field& f, int half) {
@@ -115,6 +114,7 @@ class SvBlock : private Lines {
   }
   // The selects of a register that are needed: "_lo", "_hi", or "".
   void each_select(const Register& r, const std::string& before, const std::string& after);
+  // "N_CH" or "4".
   [[nodiscard]] static std::string count_text(const Register& r);
   [[nodiscard]] static std::string vector_of(const Register& r, std::uint64_t width);
   // Element i, all its bits or hi..lo, of the vector `sig` that holds all elements.
