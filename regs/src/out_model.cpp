@@ -66,15 +66,14 @@ class ModelTables : private Lines {
 
   void reg(const Register& r) {
     static constexpr const char* kRoles[] = {"kNone", "kState", "kEnable", "kTest"};
-    const bool capture = b_.capture && &r == &b_.registers[*b_.capture];
     std::string dims;
     for (const auto& d : r.dims) {
       dims += fmt::format("{}{{{}, 0x{:x}}}", dims.empty() ? "" : ", ", d.count, d.stride);
     }
     line("  b.regs.push_back({{\"{}\", {}, {}, {}, Role::{}, {}, grid(0x{:x}, {{{}}}), {{", r.name,
          r.width, r.buffered, remote_of(r),
-         capture ? "kCapture" : kRoles[static_cast<std::size_t>(r.irq_role)], r.irq, r.offset,
-         dims);
+         is_capture(b_, r) ? "kCapture" : kRoles[static_cast<std::size_t>(r.irq_role)], r.irq,
+         r.offset, dims);
     for (const auto& f : r.fields) field(f);
     line("  }});");
   }

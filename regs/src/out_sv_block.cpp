@@ -255,10 +255,6 @@ void SvBlock::assertions() {
   line("`endif");
 }
 
-bool SvBlock::is_capture(const Register& r) const {
-  return b_.capture && &r == &b_.registers[*b_.capture];
-}
-
 bool SvBlock::is_event(const Field& f) {
   return f.access == Access::kW1c && f.hw.set && !f.hw.write && !f.hw.clear && !f.counter &&
          f.collision == Collision::kHardware && !f.lock;
@@ -322,9 +318,8 @@ std::string SvBlock::slice(const Register& r, std::uint64_t width, const std::st
     return fmt::format("{}[{} +: {}]", sig, at, hi - lo + 1);
   }
   const std::uint64_t base = elem * width;
-  const bool alone = r.count == 1 && r.count_param.empty();
-  if (alone && width == 1) return sig;
-  if (alone && lo == 0 && hi + 1 == width) return sig;
+  if (alone(r) && width == 1) return sig;
+  if (alone(r) && lo == 0 && hi + 1 == width) return sig;
   if (lo == hi) return fmt::format("{}[{}]", sig, base + lo);
   return fmt::format("{}[{}:{}]", sig, base + hi, base + lo);
 }
@@ -335,7 +330,7 @@ std::string SvBlock::element(const Register& r, std::uint64_t width, const std::
 }
 
 std::string SvBlock::bit(const Register& r, const std::string& sig, const std::string& i) {
-  return r.count == 1 && r.count_param.empty() ? sig : fmt::format("{}[{}]", sig, i);
+  return alone(r) ? sig : fmt::format("{}[{}]", sig, i);
 }
 
 std::string SvBlock::reset_literal(const Field& f) const {

@@ -16,7 +16,7 @@ class PortList {
 
   std::vector<Port> run() {
     for (const auto& r : b_.registers) {
-      if (b_.capture && &r == &b_.registers[*b_.capture]) continue;
+      if (is_capture(b_, r)) continue;
       if (!r.external && r.irq_role == IrqRole::kNone) add_register(r);
     }
     for (const auto& i : b_.interrupts) add_interrupt(i);
@@ -97,6 +97,14 @@ class PortList {
 
 std::string stem(const Register& r) { return to_lower(r.name); }
 std::string stem(const Register& r, const Field& f) { return to_lower(r.name) + "_" + f.name; }
+
+bool alone(const Register& r) { return r.count == 1 && r.count_param.empty(); }
+bool halves(const Register& r) { return r.width == 64 && !r.buffered; }
+bool buffered(const Register& r) { return r.width == 64 && r.buffered && !r.external; }
+bool staged(const Register& r) { return buffered(r) && r.writable(); }
+bool is_capture(const Block& b, const Register& r) {
+  return b.capture && &r == &b.registers[*b.capture];
+}
 
 std::string_view set_ending(const Field& f) { return f.hw.write || f.hw.clear ? "_set_i" : "_i"; }
 

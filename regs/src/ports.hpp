@@ -61,6 +61,16 @@ struct Port {
 // "ctrl", "ctrl_mode": the stem of every port of a register and of a field.
 [[nodiscard]] std::string stem(const Register& r);
 [[nodiscard]] std::string stem(const Register& r, const Field& f);
+// One element, whatever the parameters of the module are.
+[[nodiscard]] bool alone(const Register& r);
+// Of 64 bits in flip-flops: two words on their own; or one value, read through a snapshot, whose
+// writes are staged until the high word.
+[[nodiscard]] bool halves(const Register& r);
+[[nodiscard]] bool buffered(const Register& r);
+[[nodiscard]] bool staged(const Register& r);
+// It captures bad accesses.
+[[nodiscard]] bool is_capture(const Block& b, const Register& r);
+
 // The input that sets bits: "_i" or "_set_i".
 [[nodiscard]] std::string_view set_ending(const Field& f);
 

@@ -94,8 +94,7 @@ class SvBlock : private Lines {
   std::string irq_event(const Register& state, const Field& f) const;
 
   // shared questions
-  [[nodiscard]] bool is_capture(const Register& r) const;
-  [[nodiscard]] bool skip(const Register& r) const { return r.external || is_capture(r); }
+  [[nodiscard]] bool skip(const Register& r) const { return r.external || is_capture(b_, r); }
   // Its next value is computed apart.
   static bool apart(const Field& f);
   static bool is_event(const Field& f);  // w1c with set, alone: the commonest
@@ -103,12 +102,6 @@ class SvBlock : private Lines {
   [[nodiscard]] bool needs_wsel(const Register& r, int half = -1) const;
   [[nodiscard]] bool needs_rsel(const Register& r, int half = -1) const;
   static bool has_wt(const Register& r);
-  [[nodiscard]] bool buffered(const Register& r) const {
-    return r.width == 64 && r.buffered && !r.external;
-  }
-  [[nodiscard]] bool staged(const Register& r) const { return buffered(r) && r.writable(); }
-  // Two words on their own: signals of each end in _lo and _hi.
-  [[nodiscard]] static bool halves(const Register& r) { return r.width == 64 && !r.buffered; }
   static bool in_half(const Register& r, const Field& f, int half) {
     return half < 0 || !halves(r) || (half == 0) == (f.lsb < 32);
   }

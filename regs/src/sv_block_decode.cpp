@@ -32,7 +32,7 @@ void SvBlock::decode_declarations() {
 std::string SvBlock::read_piece(const Register& r, const Field& f, const std::string& i,
                                 std::uint64_t elem, unsigned lo, unsigned hi) const {
   const unsigned n = hi - lo + 1;
-  if (is_capture(r)) {
+  if (is_capture(b_, r)) {
     if (f.name == "addr") return fmt::format("{}'({{cap_word_q, 2'b00}})", n);
     if (f.name == "write") return n == 1 ? "cap_write_q" : fmt::format("{}'(cap_write_q)", n);
     return n == 1 ? "cap_valid_q" : fmt::format("{}'(cap_valid_q)", n);
