@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <set>
+
 #include "outputs.hpp"
 #include "text.hpp"
 
@@ -39,6 +41,7 @@ class Markdown : private Lines {
     line(
         "64-bit register: reading the low word takes a snapshot of the high one; a write commits "
         "with the high word.");
+    other_access();
     constants();
     for (const auto& b : map_.blocks) block(b);
     counters();
@@ -48,6 +51,21 @@ class Markdown : private Lines {
   }
 
  private:
+  // The types of access that the lines above do not explain.
+  void other_access() {
+    std::set<Access> used;
+    for (const auto& b : map_.blocks) {
+      for (const auto& r : b.registers) {
+        for (const auto& f : r.fields) used.insert(f.access);
+      }
+    }
+    for (const auto a : {Access::kRw, Access::kRo, Access::kWt, Access::kPulse, Access::kW1c}) {
+      used.erase(a);
+    }
+    if (!used.empty()) line("");
+    for (const auto a : used) line("* `{}` {}", access_name(a), access_info(a).text);
+  }
+
   void constants() {
     if (map_.constants.empty()) return;
     line("");

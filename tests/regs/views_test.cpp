@@ -2,6 +2,8 @@
 //
 // The views: committed files are up to date, the headers compile everywhere, C and C++ agree, the
 // hash means something.
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "c_roundtrip.h"
@@ -58,6 +60,20 @@ TEST_CASE("the committed files are what the generator writes") {
     const fs::path dir = f.dir == OutDir::kRtl ? RNIC_SOURCE_DIR "/rtl/gen" : kGen;
     CAPTURE(f.name);
     CHECK((read_text(dir / f.name) == f.text));
+  }
+}
+
+TEST_CASE("the document explains every access type that the map uses") {
+  const auto path = RNIC_SOURCE_DIR "/tests/regs_rtl/all_map.yaml";
+  Diagnostics diags(path);
+  const auto map = load_map_file(path, diags);
+  REQUIRE(map.has_value());
+  const auto files = make_outputs(*map, {"md"});
+  REQUIRE(files.size() == 1);
+  const auto legend = files[0].text.substr(0, files[0].text.find("\n## "));
+  for (const auto& info : all_access()) {
+    CAPTURE(info.name);
+    CHECK(legend.find(fmt::format("`{}` ", info.name)) != std::string::npos);
   }
 }
 
