@@ -63,19 +63,19 @@ std::string SvBlock::run() {
 }
 
 void SvBlock::header() {
-  const unsigned reads = b_.pipelined ? 3 : 2;
+  const unsigned latency = b_.pipelined ? 3 : 2;
   line("// SPDX-License-Identifier: Apache-2.0");
   line("// {}", generated_note(map_));
   line("//");
   line("// AXI4-Lite register file of block {}: {}", b_.name, b_.desc);
   // One line each: wrap_sv() fills paragraphs.
   line(
-      "// Throughput: one access per {} cycles; reads answer {} cycles after the address, a write "
+      "// Throughput: one access per 2 cycles; reads answer {} cycles after the address, a write "
       "{} cycles after the later of address and data; a window access waits for its acknowledge. "
       "One access at a time, in order per channel, reads and writes take turns. Bad accesses "
       "(holes, writes to read-only places, windows that do not answer in WINDOW_TIMEOUT cycles) "
       "{}; each raises bad_access_pulse_o.",
-      reads, reads, reads,
+      latency, latency,
       b_.bad_access == BadAccess::kAllOnes ? "read all ones and write nothing" : "answer SLVERR");
   if (!remotes_.empty()) {
     line(
