@@ -112,14 +112,14 @@ std::vector<Remote> remotes_of(const Block& b) {
   std::vector<Remote> list;
   for (const auto& w : b.windows) {
     if (!w.decoded_by.empty()) continue;
-    list.push_back({to_lower(w.name), w.desc, true, w.writable, w.offset, w.size, bits_for(w.size),
-                    &w, nullptr});
+    list.push_back(
+        {to_lower(w.name), true, w.writable, w.offset, w.size, bits_for(w.size), &w, nullptr});
   }
   for (const auto& r : b.registers) {
     if (!r.external) continue;
     const auto span = r.element_offset(r.count - 1) + r.width / 8 - r.offset;
-    list.push_back({to_lower(r.name), r.desc, r.readable(), r.writable(), r.offset, span,
-                    bits_for(span), nullptr, &r});
+    list.push_back({to_lower(r.name), r.readable(), r.writable(), r.offset, span, bits_for(span),
+                    nullptr, &r});
   }
   return list;
 }

@@ -77,7 +77,6 @@ struct Port {
 // What is answered through a request port: a window, or an external register (with its elements).
 struct Remote {
   std::string name;  // lower case
-  std::string desc;
   bool readable, writable;
   std::uint64_t offset, span;  // of the bytes it covers; offset 0 of the port is `offset`
   unsigned addr_width;
