@@ -29,13 +29,13 @@ std::uint64_t get_element(const T& pin, unsigned i, unsigned width) {
       v |= static_cast<std::uint64_t>(pin[at / 32] >> (at % 32) & 1U) << b;
     }
   }
-  return width >= 64 ? v : v & ((1ULL << width) - 1);
+  return v & ones(width);
 }
 
 template <class T>
 void set_element(T& pin, unsigned i, unsigned width, std::uint64_t v) {
   if constexpr (std::is_integral_v<T>) {
-    const std::uint64_t m = (width >= 64 ? ~0ULL : (1ULL << width) - 1) << (i * width);
+    const std::uint64_t m = ones(width) << (i * width);
     pin = static_cast<T>((static_cast<std::uint64_t>(pin) & ~m) | ((v << (i * width)) & m));
   } else {
     for (unsigned b = 0; b < width; ++b) {
@@ -114,13 +114,9 @@ class Bench {
         const auto miss = [&](bool wanted, std::uint64_t count, const char* what) {
           if (wanted && count == 0) s << r.name << "." << f.name << " " << what << "\n";
         };
-        const bool stored = !f.constant && f.hw.find('i') == std::string_view::npos;
-        const bool writes =
-            stored && f.access != Access::kRo && f.access != Access::kRc && f.access != Access::kRs;
-        const bool reads = f.access == Access::kRc || f.access == Access::kRs ||
-                           f.access == Access::kWrc || f.access == Access::kWrs;
-        const bool hard = f.hw.find_first_of("lsc") != std::string_view::npos ||
-                          f.counter.incr != 0 || f.counter.decr != 0;
+        const bool writes = stored(f) && writable(f);
+        const bool reads = read_acts(f);
+        const bool hard = hardware(f);
         miss(writes, c.writes, "was never written");
         miss(writes && f.lock.reg >= 0, c.locked, "was never locked against a write");
         miss(writes && f.width > 8, c.partial, "was never written in part");
@@ -135,7 +131,7 @@ class Bench {
  private:
   bool chance(double p) { return std::uniform_real_distribution<>(0, 1)(rng_) < p; }
   std::uint64_t below(std::uint64_t n) { return rng_() % n; }
-  std::uint64_t bits(unsigned w) { return w >= 64 ? rng_() : rng_() & ((1ULL << w) - 1); }
+  std::uint64_t bits(unsigned w) { return rng_() & ones(w); }
 
   std::uint64_t pick_address() {
     const auto last = 1ULL << model_.block().addr_width;
@@ -206,7 +202,7 @@ class Bench {
         return chance(o_.event) ? 1 : 0;
       default:
         if (!chance(o_.event)) return 0;
-        return chance(0.3) ? (p.width >= 64 ? ~0ULL : (1ULL << p.width) - 1) : bits(p.width);
+        return chance(0.3) ? ones(p.width) : bits(p.width);
     }
   }
 

@@ -95,6 +95,22 @@ struct FieldInfo {
   LockInfo lock;
 };
 
+// What is asked of a field.
+inline bool has(const FieldInfo& f, char what) { return f.hw.find(what) != std::string_view::npos; }
+inline bool stored(const FieldInfo& f) { return !f.constant && !has(f, 'i'); }
+inline bool readable(const FieldInfo& f) { return f.access != Access::kWo; }
+inline bool writable(const FieldInfo& f) {
+  return f.access != Access::kRo && f.access != Access::kRc && f.access != Access::kRs;
+}
+// A read changes it.
+inline bool read_acts(const FieldInfo& f) {
+  return f.access >= Access::kRc && f.access <= Access::kWrs;
+}
+inline bool hardware(const FieldInfo& f) {
+  return has(f, 'l') || has(f, 's') || has(f, 'c') || f.counter.incr != 0 || f.counter.decr != 0;
+}
+inline std::uint64_t ones(unsigned w) { return w >= 64 ? ~0ULL : (1ULL << w) - 1; }
+
 enum class Role { kNone, kState, kEnable, kTest, kCapture };
 
 struct RegInfo {
@@ -299,22 +315,10 @@ class RegModel {
   };
 
   static std::size_t u(int i) { return static_cast<std::size_t>(i); }
-  static std::uint64_t ones(unsigned w) { return w >= 64 ? ~0ULL : (1ULL << w) - 1; }
   static std::uint64_t strobes(std::uint32_t s) {
     std::uint64_t m = 0;
     for (unsigned i = 0; i < 4; ++i) m |= (s >> i & 1) != 0 ? 0xFFULL << (8 * i) : 0;
     return m;
-  }
-  static bool has(const FieldInfo& f, char what) {
-    return f.hw.find(what) != std::string_view::npos;
-  }
-  static bool stored(const FieldInfo& f) { return !f.constant && !has(f, 'i'); }
-  static bool writable(const FieldInfo& f) {
-    return f.access != Access::kRo && f.access != Access::kRc && f.access != Access::kRs;
-  }
-  static bool readable(const FieldInfo& f) { return f.access != Access::kWo; }
-  static bool hardware(const FieldInfo& f) {
-    return has(f, 'l') || has(f, 's') || has(f, 'c') || f.counter.incr != 0 || f.counter.decr != 0;
   }
   [[nodiscard]] const FieldInfo& field(const PortInfo& p) const {
     return b_.regs[u(p.reg)].fields[u(p.field)];
@@ -755,8 +759,7 @@ class RegModel {
         hard();
       }
       if (hard_acts) ++cover.hardware;
-      const bool soft_acts =
-          writes || (reads && f.access >= Access::kRc && f.access <= Access::kWrs);
+      const bool soft_acts = writes || (reads && read_acts(f));
       if (hard_acts && soft_acts) ++cover.collisions;
     }
     next_.push_back({&value_[k][n][i], v});

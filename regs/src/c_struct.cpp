@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sv_text.hpp"
+#include "text.hpp"
 
 namespace rnic::regs {
 namespace {

@@ -17,12 +17,12 @@ void expand_interrupts(Block& b, Diagnostics& diags);
 void check_names(const Map& map, Diagnostics& diags);
 void check_constants(const Map& map, Diagnostics& diags);
 void resolve_enums(Map& map, Diagnostics& diags);
-void check_block(const Map& map, Block& b, Diagnostics& diags);
 void check_register(const Map& map, Register& r, Diagnostics& diags);
 void check_field(const Register& r, Field& f, Diagnostics& diags);
 void resolve_locks(Block& b, Diagnostics& diags);
+void check_block(const Map& map, Block& b, Diagnostics& diags);
 void check_layout(const Block& b, Diagnostics& diags);
-void check_flat_names(const Map& map, const Block& b, Diagnostics& diags);
+void check_flat_names(const Block& b, Diagnostics& diags);
 void check_descriptor(const Map& map, Descriptor& d, Diagnostics& diags);
 
 }  // namespace rnic::regs

@@ -38,7 +38,7 @@ class FlatNames {
 
 }  // namespace
 
-void check_flat_names(const Map& map, const Block& b, Diagnostics& diags) {
+void check_flat_names(const Block& b, Diagnostics& diags) {
   FlatNames names(diags);
   names.reserve(b.registers.size() * 16);
   for (const auto& r : b.registers) {
@@ -57,7 +57,7 @@ void check_flat_names(const Map& map, const Block& b, Diagnostics& diags) {
     names.add(to_lower(w.name), w.pos);
     names.add(to_lower(w.name) + "_size", w.pos);
   }
-  for (const auto& p : ports_of(map, b)) names.add(p.name, p.pos);
+  for (const auto& p : ports_of(b)) names.add(p.name, p.pos);
 }
 
 }  // namespace rnic::regs

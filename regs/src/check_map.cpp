@@ -19,7 +19,7 @@ bool check_map(Map& map, Diagnostics& diags) {
     resolve_locks(b, diags);
     check_block(map, b, diags);
     check_layout(b, diags);
-    check_flat_names(map, b, diags);
+    check_flat_names(b, diags);
   }
   for (auto& d : map.descriptors) check_descriptor(map, d, diags);
   if (diags.has_errors()) return false;

@@ -9,12 +9,7 @@
 namespace rnic::regs {
 
 void Diagnostics::error(SourcePos pos, std::string rule, std::string text) {
-  list_.push_back({Severity::kError, pos, std::move(rule), std::move(text)});
-  ++n_errors_;
-}
-
-void Diagnostics::warning(SourcePos pos, std::string rule, std::string text) {
-  list_.push_back({Severity::kWarning, pos, std::move(rule), std::move(text)});
+  list_.push_back({pos, std::move(rule), std::move(text)});
 }
 
 int Diagnostics::add_file(std::string path) {
@@ -37,11 +32,10 @@ std::string Diagnostics::text() const {
   });
   std::string out;
   for (const auto* d : sorted) {
-    const char* kind = d->severity == Severity::kError ? "error" : "warning";
     out += d->pos.line == 0
-               ? fmt::format("{}: {}: {} [{}]\n", file(d->pos.file), kind, d->text, d->rule)
-               : fmt::format("{}:{}:{}: {}: {} [{}]\n", file(d->pos.file), d->pos.line, d->pos.col,
-                             kind, d->text, d->rule);
+               ? fmt::format("{}: error: {} [{}]\n", file(d->pos.file), d->text, d->rule)
+               : fmt::format("{}:{}:{}: error: {} [{}]\n", file(d->pos.file), d->pos.line,
+                             d->pos.col, d->text, d->rule);
   }
   return out;
 }

@@ -23,10 +23,7 @@ struct SourcePos {
   int file = 0;
 };
 
-enum class Severity { kWarning, kError };
-
 struct Diagnostic {
-  Severity severity;
   SourcePos pos;
   std::string rule;  // short stable name, for example "overlap"
   std::string text;
@@ -37,15 +34,13 @@ class Diagnostics {
   explicit Diagnostics(std::string file) : files_{std::move(file)} {}
 
   void error(SourcePos pos, std::string rule, std::string text);
-  void warning(SourcePos pos, std::string rule, std::string text);
 
   int add_file(std::string path);
   [[nodiscard]] const std::string& file(int index) const {
     return files_[static_cast<std::size_t>(index)];
   }
 
-  [[nodiscard]] bool has_errors() const { return n_errors_ != 0; }
-  [[nodiscard]] const std::vector<Diagnostic>& all() const { return list_; }
+  [[nodiscard]] bool has_errors() const { return !list_.empty(); }
   // "line 7", or "line 7 of common.yaml" when that is not the file of `here`.
   [[nodiscard]] std::string line_of(SourcePos there, SourcePos here) const;
   // "file:line:col: error: text [rule]", one line each, in the order of the files.
@@ -54,7 +49,6 @@ class Diagnostics {
  private:
   std::vector<std::string> files_;
   std::vector<Diagnostic> list_;
-  std::size_t n_errors_ = 0;
 };
 
 }  // namespace rnic::regs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The register map in memory: what a reader (YAML, SystemRDL) fills, what check_map() checks and
+// The register map in memory: what a reader (YAML) fills, what check_map() checks and
 // completes, and what every output reads.
 //
 //   Diagnostics diags(path);
@@ -216,7 +216,7 @@ struct Block : Located {
   bool generated = false;    // a register file is generated
   std::string decoded_by;    // who decodes it otherwise
   BadAccess bad_access = BadAccess::kAllOnes;
-  bool pipelined = false;              // one more cycle on reads, for large maps
+  bool pipelined = false;              // one more cycle for every access, for large maps
   std::string capture_name;            // or empty
   std::optional<std::size_t> capture;  // (check) register that holds the first bad access
   std::vector<RegFile> files;
@@ -267,7 +267,6 @@ struct Descriptor : Located {
   std::string desc;
   std::string head;  // descriptor whose fields come first, or empty
   std::uint64_t size = 0;
-  std::size_t n_head_fields = 0;
   std::vector<DescField> fields;  // head's fields included, in order of position
   std::vector<Union> unions;
 };

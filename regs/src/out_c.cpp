@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
-#include <iterator>
-
 #include "c_struct.hpp"
 #include "outputs.hpp"
+#include "text.hpp"
 
 namespace rnic::regs {
 namespace {
@@ -97,7 +94,7 @@ std::string expand(std::string_view tmpl, const std::string& upper, const std::s
   return r;
 }
 
-class CHeader {
+class CHeader : private Lines {
  public:
   explicit CHeader(const Map& map) : map_(map), up_(to_upper(map.name)), lo_(map.name) {}
 
@@ -116,7 +113,7 @@ class CHeader {
     line("#ifndef {}_REGS_H", up_);
     line("#define {}_REGS_H", up_);
     line("");
-    text_ += expand(kPrologue, up_, lo_);
+    raw(expand(kPrologue, up_, lo_));
     line("");
     line("#define {}_VERSION_MAJOR {}", up_, map_.major);
     line("#define {}_VERSION_MINOR {}", up_, map_.minor);
@@ -132,20 +129,10 @@ class CHeader {
     for (const auto& d : map_.descriptors) emit_descriptor(d);
     line("");
     line("#endif /* {}_REGS_H */", up_);
-    return std::move(text_);
+    return take();
   }
 
  private:
-  template <typename... Args>
-  void line(fmt::format_string<Args...> f, Args&&... args) {
-    fmt::format_to(std::back_inserter(text_), f, std::forward<Args>(args)...);
-    text_ += '\n';
-  }
-  void line(const char* s) {
-    text_ += s;
-    text_ += '\n';
-  }
-
   static std::string literal(std::uint64_t v) {
     return v > 0xFFFFFFFFULL ? fmt::format("0x{:x}ull", v) : fmt::format("0x{:x}u", v);
   }
@@ -242,7 +229,7 @@ class CHeader {
     line("");
     line("/* Descriptor {}: {} */", d.name, comment(d.desc));
     line("#define {}_{}_BYTES {}", up_, to_upper(d.name), d.size);
-    text_ += c_struct(map_, d);
+    raw(c_struct(map_, d));
     for (const auto& f : d.fields) emit_desc_field(d, f);
     for (const auto& u : d.unions) {
       for (const auto& v : u.variants) {
@@ -311,7 +298,6 @@ class CHeader {
   const Map& map_;
   std::string up_;
   std::string lo_;
-  std::string text_;
 };
 
 }  // namespace

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
-#include <iterator>
-
 #include "outputs.hpp"
+#include "text.hpp"
 
 namespace rnic::regs {
 namespace {
@@ -81,7 +78,7 @@ void modify(Bus& bus, Fn&& fn, std::uint64_t index = 0) {
 }
 )";
 
-class CppHeader {
+class CppHeader : private Lines {
  public:
   explicit CppHeader(const Map& map) : map_(map) {}
 
@@ -108,7 +105,7 @@ class CppHeader {
     line("#include <string_view>");
     line("");
     line("namespace {}::hw {{", map_.name);
-    text_ += kPrologue;
+    raw(kPrologue);
     line("");
     line("inline constexpr unsigned kVersionMajor = {};", map_.major);
     line("inline constexpr unsigned kVersionMinor = {};", map_.minor);
@@ -126,20 +123,10 @@ class CppHeader {
     emit_tables();
     line("");
     line("}}  // namespace {}::hw", map_.name);
-    return std::move(text_);
+    return take();
   }
 
  private:
-  template <typename... Args>
-  void line(fmt::format_string<Args...> f, Args&&... args) {
-    fmt::format_to(std::back_inserter(text_), f, std::forward<Args>(args)...);
-    text_ += '\n';
-  }
-  void line(const char* s) {
-    text_ += s;
-    text_ += '\n';
-  }
-
   void emit_enum(const Enum& e) {
     const auto cls = to_camel(e.name);
     const unsigned bits = e.width <= 8 ? 8 : e.width <= 16 ? 16 : 32;
@@ -358,7 +345,6 @@ class CppHeader {
   }
 
   const Map& map_;
-  std::string text_;
 };
 
 }  // namespace

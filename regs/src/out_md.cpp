@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
-#include <iterator>
+#include <set>
 
 #include "outputs.hpp"
+#include "text.hpp"
 
 namespace rnic::regs {
 namespace {
@@ -21,7 +20,7 @@ std::string bits(unsigned msb, unsigned lsb) {
   return msb == lsb ? fmt::format("{}", lsb) : fmt::format("{}:{}", msb, lsb);
 }
 
-class Markdown {
+class Markdown : private Lines {
  public:
   explicit Markdown(const Map& map) : map_(map) {}
 
@@ -42,23 +41,29 @@ class Markdown {
     line(
         "64-bit register: reading the low word takes a snapshot of the high one; a write commits "
         "with the high word.");
+    other_access();
     constants();
     for (const auto& b : map_.blocks) block(b);
     counters();
     enums();
     for (const auto& d : map_.descriptors) descriptor(d);
-    return std::move(text_);
+    return take();
   }
 
  private:
-  template <typename... Args>
-  void line(fmt::format_string<Args...> f, Args&&... args) {
-    fmt::format_to(std::back_inserter(text_), f, std::forward<Args>(args)...);
-    text_ += '\n';
-  }
-  void line(const char* s) {
-    text_ += s;
-    text_ += '\n';
+  // The types of access that the lines above do not explain.
+  void other_access() {
+    std::set<Access> used;
+    for (const auto& b : map_.blocks) {
+      for (const auto& r : b.registers) {
+        for (const auto& f : r.fields) used.insert(f.access);
+      }
+    }
+    for (const auto a : {Access::kRw, Access::kRo, Access::kWt, Access::kPulse, Access::kW1c}) {
+      used.erase(a);
+    }
+    if (!used.empty()) line("");
+    for (const auto a : used) line("* `{}` {}", access_name(a), access_info(a).text);
   }
 
   void constants() {
@@ -185,7 +190,6 @@ class Markdown {
   }
 
   const Map& map_;
-  std::string text_;
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include "outputs.hpp"
 #include "ports.hpp"
 #include "runtime.hpp"
-#include "sv_text.hpp"
+#include "text.hpp"
 
 namespace rnic::regs {
 namespace {
@@ -48,7 +48,7 @@ class ModelTables : private Lines {
            r.writable, r.offset, r.span, r.addr_width, r.window != nullptr);
     }
     for (const auto& g : b_.interrupts) group(g);
-    for (const auto& p : ports_of(map_, b_)) port(p);
+    for (const auto& p : ports_of(b_)) port(p);
     line("  return b;");
     line("}");
     line("");
@@ -66,15 +66,14 @@ class ModelTables : private Lines {
 
   void reg(const Register& r) {
     static constexpr const char* kRoles[] = {"kNone", "kState", "kEnable", "kTest"};
-    const bool capture = b_.capture && &r == &b_.registers[*b_.capture];
     std::string dims;
     for (const auto& d : r.dims) {
       dims += fmt::format("{}{{{}, 0x{:x}}}", dims.empty() ? "" : ", ", d.count, d.stride);
     }
     line("  b.regs.push_back({{\"{}\", {}, {}, {}, Role::{}, {}, grid(0x{:x}, {{{}}}), {{", r.name,
          r.width, r.buffered, remote_of(r),
-         capture ? "kCapture" : kRoles[static_cast<std::size_t>(r.irq_role)], r.irq, r.offset,
-         dims);
+         is_capture(b_, r) ? "kCapture" : kRoles[static_cast<std::size_t>(r.irq_role)], r.irq,
+         r.offset, dims);
     for (const auto& f : r.fields) field(f);
     line("  }});");
   }
@@ -177,7 +176,7 @@ class BenchPins : private Lines {
     line("template <class Top>");
     line("struct {}_pins {{", stem);
     line("  static BlockInfo block() {{ return {}(); }}", stem);
-    const auto ports = ports_of(map_, b_);
+    const auto ports = ports_of(b_);
     line(
         "  static void set([[maybe_unused]] Top& t, std::size_t port, [[maybe_unused]] unsigned "
         "i,");

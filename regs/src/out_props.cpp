@@ -8,7 +8,7 @@
 // h0 bits that hardware sets, clears.
 #include "outputs.hpp"
 #include "ports.hpp"
-#include "sv_text.hpp"
+#include "text.hpp"
 #include "wrap.hpp"
 
 namespace rnic::regs {
@@ -32,7 +32,7 @@ class Properties : private Lines {
     line("  always_ff @(posedge clk_i) f_past_q <= !rst_i;");
     line("  always_ff @(posedge clk_i) f_ran_q <= 1'b1;");
     for (const auto& r : b_.registers) {
-      if (r.external || (b_.capture && &r == &b_.registers[*b_.capture])) continue;
+      if (r.external || is_capture(b_, r)) continue;
       for (std::uint64_t i = 0; i < r.count; ++i) {
         if (i >= kMostElements && i + 1 != r.count) continue;
         if (staged(r)) stage(r, i);
@@ -44,17 +44,13 @@ class Properties : private Lines {
   }
 
  private:
-  static bool staged(const Register& r) {
-    return r.width == 64 && r.buffered && !r.external && r.writable();
-  }
-  static bool halves(const Register& r) { return r.width == 64 && !r.buffered; }
   [[nodiscard]] std::string address(const Register& r, std::uint64_t i, unsigned word) const {
     return fmt::format("word == {}'h{:x}", word_w_, r.element_offset(i) / 4 + word);
   }
   // Element i of a vector of all elements.
   static std::string of(const Register& r, unsigned width, const std::string& sig,
                         std::uint64_t i) {
-    if (r.count == 1 && r.count_param.empty()) return sig;
+    if (alone(r)) return sig;
     if (width == 1) return fmt::format("{}[{}]", sig, i);
     return fmt::format("{}[{} +: {}]", sig, i * width, width);
   }

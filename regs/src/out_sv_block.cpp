@@ -9,7 +9,7 @@ SvBlock::SvBlock(const Map& map, const Block& block)
       b_(block),
       addr_w_(block.addr_bits()),
       word_w_(addr_w_ - 2),
-      ports_(ports_of(map, block)),
+      ports_(ports_of(block)),
       remotes_(remotes_of(block)) {
   for (const auto& r : b_.registers) {
     int remote = -1;
@@ -63,19 +63,19 @@ std::string SvBlock::run() {
 }
 
 void SvBlock::header() {
-  const unsigned reads = b_.pipelined ? 3 : 2;
+  const unsigned latency = b_.pipelined ? 3 : 2;
   line("// SPDX-License-Identifier: Apache-2.0");
   line("// {}", generated_note(map_));
   line("//");
   line("// AXI4-Lite register file of block {}: {}", b_.name, b_.desc);
   // One line each: wrap_sv() fills paragraphs.
   line(
-      "// Throughput: one access per {} cycles; reads answer {} cycles after the address, a write "
+      "// Throughput: one access per 2 cycles; reads answer {} cycles after the address, a write "
       "{} cycles after the later of address and data; a window access waits for its acknowledge. "
       "One access at a time, in order per channel, reads and writes take turns. Bad accesses "
       "(holes, writes to read-only places, windows that do not answer in WINDOW_TIMEOUT cycles) "
       "{}; each raises bad_access_pulse_o.",
-      reads, reads, reads,
+      latency, latency,
       b_.bad_access == BadAccess::kAllOnes ? "read all ones and write nothing" : "answer SLVERR");
   if (!remotes_.empty()) {
     line(
@@ -255,10 +255,6 @@ void SvBlock::assertions() {
   line("`endif");
 }
 
-bool SvBlock::is_capture(const Register& r) const {
-  return b_.capture && &r == &b_.registers[*b_.capture];
-}
-
 bool SvBlock::is_event(const Field& f) {
   return f.access == Access::kW1c && f.hw.set && !f.hw.write && !f.hw.clear && !f.counter &&
          f.collision == Collision::kHardware && !f.lock;
@@ -322,9 +318,8 @@ std::string SvBlock::slice(const Register& r, std::uint64_t width, const std::st
     return fmt::format("{}[{} +: {}]", sig, at, hi - lo + 1);
   }
   const std::uint64_t base = elem * width;
-  const bool alone = r.count == 1 && r.count_param.empty();
-  if (alone && width == 1) return sig;
-  if (alone && lo == 0 && hi + 1 == width) return sig;
+  if (alone(r) && width == 1) return sig;
+  if (alone(r) && lo == 0 && hi + 1 == width) return sig;
   if (lo == hi) return fmt::format("{}[{}]", sig, base + lo);
   return fmt::format("{}[{}:{}]", sig, base + hi, base + lo);
 }
@@ -335,7 +330,7 @@ std::string SvBlock::element(const Register& r, std::uint64_t width, const std::
 }
 
 std::string SvBlock::bit(const Register& r, const std::string& sig, const std::string& i) {
-  return r.count == 1 && r.count_param.empty() ? sig : fmt::format("{}[{}]", sig, i);
+  return alone(r) ? sig : fmt::format("{}[{}]", sig, i);
 }
 
 std::string SvBlock::reset_literal(const Field& f) const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "outputs.hpp"
+#include "text.hpp"
 #include "wrap.hpp"
 
 namespace rnic::regs {
@@ -49,10 +50,6 @@ std::vector<Descriptor> with_variants(const Map& map) {
   return list;
 }
 
-std::string range_of(unsigned width) {
-  return width == 1 ? std::string("") : fmt::format("[{}:0] ", width - 1);
-}
-
 }  // namespace
 
 std::string emit_sv_desc_pkg(const Map& map) {
@@ -72,12 +69,12 @@ std::string emit_sv_desc_pkg(const Map& map) {
     unsigned n_gap = 0;
     const auto gap = [&](unsigned from, unsigned to) {  // bits from..to-1
       if (from < to) {
-        fmt::format_to(out, "    logic {}rsvd{};\n", range_of(to - from), n_gap++);
+        fmt::format_to(out, "    logic {}rsvd{};\n", sv_range(to - from), n_gap++);
       }
     };
     for (auto it = d.fields.rbegin(); it != d.fields.rend(); ++it) {
       gap(it->end(), top);
-      fmt::format_to(out, "    logic {}{};  // {}..{}\n", range_of(it->width), it->sv_name,
+      fmt::format_to(out, "    logic {}{};  // {}..{}\n", sv_range(it->width), it->sv_name,
                      it->end() - 1, it->bit);
       top = it->bit;
     }

@@ -16,7 +16,7 @@ class PortList {
 
   std::vector<Port> run() {
     for (const auto& r : b_.registers) {
-      if (b_.capture && &r == &b_.registers[*b_.capture]) continue;
+      if (is_capture(b_, r)) continue;
       if (!r.external && r.irq_role == IrqRole::kNone) add_register(r);
     }
     for (const auto& i : b_.interrupts) add_interrupt(i);
@@ -98,24 +98,32 @@ class PortList {
 std::string stem(const Register& r) { return to_lower(r.name); }
 std::string stem(const Register& r, const Field& f) { return to_lower(r.name) + "_" + f.name; }
 
+bool alone(const Register& r) { return r.count == 1 && r.count_param.empty(); }
+bool halves(const Register& r) { return r.width == 64 && !r.buffered; }
+bool buffered(const Register& r) { return r.width == 64 && r.buffered && !r.external; }
+bool staged(const Register& r) { return buffered(r) && r.writable(); }
+bool is_capture(const Block& b, const Register& r) {
+  return b.capture && &r == &b.registers[*b.capture];
+}
+
 std::string_view set_ending(const Field& f) { return f.hw.write || f.hw.clear ? "_set_i" : "_i"; }
 
 std::vector<Remote> remotes_of(const Block& b) {
   std::vector<Remote> list;
   for (const auto& w : b.windows) {
     if (!w.decoded_by.empty()) continue;
-    list.push_back({to_lower(w.name), w.desc, true, w.writable, w.offset, w.size, bits_for(w.size),
-                    &w, nullptr});
+    list.push_back(
+        {to_lower(w.name), true, w.writable, w.offset, w.size, bits_for(w.size), &w, nullptr});
   }
   for (const auto& r : b.registers) {
     if (!r.external) continue;
     const auto span = r.element_offset(r.count - 1) + r.width / 8 - r.offset;
-    list.push_back({to_lower(r.name), r.desc, r.readable(), r.writable(), r.offset, span,
-                    bits_for(span), nullptr, &r});
+    list.push_back({to_lower(r.name), r.readable(), r.writable(), r.offset, span, bits_for(span),
+                    nullptr, &r});
   }
   return list;
 }
 
-std::vector<Port> ports_of(const Map& /*map*/, const Block& block) { return PortList(block).run(); }
+std::vector<Port> ports_of(const Block& block) { return PortList(block).run(); }
 
 }  // namespace rnic::regs

@@ -3,7 +3,7 @@
 // The ports of a generated register file, apart from clock, reset, bus and bad_access_pulse_o: one
 // list for the RTL, the bench and the documents.
 //
-//   for (const auto& p : ports_of(map, block)) ...   p.name "ctrl_mode_o", p.width 4, p.count 1
+//   for (const auto& p : ports_of(block)) ...   p.name "ctrl_mode_o", p.width 4, p.count 1
 //
 // A port of an array is flat: element i of W bits is [i*W +: W].
 #pragma once
@@ -56,18 +56,27 @@ struct Port {
 };
 
 // In the order of the module header.
-[[nodiscard]] std::vector<Port> ports_of(const Map& map, const Block& block);
+[[nodiscard]] std::vector<Port> ports_of(const Block& block);
 
 // "ctrl", "ctrl_mode": the stem of every port of a register and of a field.
 [[nodiscard]] std::string stem(const Register& r);
 [[nodiscard]] std::string stem(const Register& r, const Field& f);
+// One element, whatever the parameters of the module are.
+[[nodiscard]] bool alone(const Register& r);
+// Of 64 bits in flip-flops: two words on their own; or one value, read through a snapshot, whose
+// writes are staged until the high word.
+[[nodiscard]] bool halves(const Register& r);
+[[nodiscard]] bool buffered(const Register& r);
+[[nodiscard]] bool staged(const Register& r);
+// It captures bad accesses.
+[[nodiscard]] bool is_capture(const Block& b, const Register& r);
+
 // The input that sets bits: "_i" or "_set_i".
 [[nodiscard]] std::string_view set_ending(const Field& f);
 
 // What is answered through a request port: a window, or an external register (with its elements).
 struct Remote {
   std::string name;  // lower case
-  std::string desc;
   bool readable, writable;
   std::uint64_t offset, span;  // of the bytes it covers; offset 0 of the port is `offset`
   unsigned addr_width;

@@ -39,7 +39,6 @@ void YamlReader::read_descriptor(const YamlNode& n) {
                                suggest(d.head, names_of(map_.descriptors))));
     } else {
       d.fields = it->fields;
-      d.n_head_fields = d.fields.size();
     }
   }
   if (const auto* list = k.get("fields", true); list != nullptr && is_list(*list, "fields")) {
@@ -83,12 +82,12 @@ void YamlReader::read_union(Descriptor& d, const YamlNode& n) {
   d.unions.push_back(std::move(u));
 }
 
-bool YamlReader::read_desc_field(const Descriptor& d, std::vector<DescField>& to,
+void YamlReader::read_desc_field(const Descriptor& d, std::vector<DescField>& to,
                                  const YamlNode& n) {
   DescField f;
   Keys k(*this, n, fmt::format("a field of {}", d.name),
          {"name", "sv_name", "at", "bit", "width", "bytes", "enum", "unit", "desc"}, &f);
-  if (!k.ok()) return false;
+  if (!k.ok()) return;
   f.name = k.text("name", true);
   f.sv_name = k.text("sv_name", false);
   if (f.sv_name.empty()) f.sv_name = f.name;
@@ -98,22 +97,21 @@ bool YamlReader::read_desc_field(const Descriptor& d, std::vector<DescField>& to
   f.bytes = k.flag("bytes");
   const auto at = k.number("at", true);
   const auto width = k.number("width", true);
-  if (!at || !width) return false;
+  if (!at || !width) return;
   const auto bit = k.number("bit", false).value_or(0);
   if (bit > 7) {
     diags_.error(k.at("bit"), "range", "'bit' counts in the byte 'at': 0..7");
-    return false;
+    return;
   }
   if (*width < 1 || *width > 4096 || *at > 4096 || *at * 8 + bit + *width > d.size * 8) {
     diags_.error(k.at("width"), "range",
                  fmt::format("field {} of {} bits at byte {} leaves {} of {} bytes", f.name, *width,
                              *at, d.name, d.size));
-    return false;
+    return;
   }
   f.bit = static_cast<unsigned>(*at * 8 + bit);
   f.width = static_cast<unsigned>(*width);
   to.push_back(std::move(f));
-  return true;
 }
 
 }  // namespace rnic::regs

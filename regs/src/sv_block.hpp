@@ -17,7 +17,7 @@
 
 #include "outputs.hpp"
 #include "ports.hpp"
-#include "sv_text.hpp"
+#include "text.hpp"
 
 namespace rnic::regs {
 
@@ -39,7 +39,7 @@ class SvBlock : private Lines {
   };
   using Words = std::map<std::uint64_t, Word>;  // by word address
 
-  // sv_block.cpp: head, ports, tail
+  // out_sv_block.cpp: head, ports, tail
   void header();
   void parameters();
   void ports();
@@ -61,7 +61,7 @@ class SvBlock : private Lines {
   void decode();
   void decode_windows(const char* indent);
   void decode_group(Words::const_iterator from, Words::const_iterator to, const std::string& tail);
-  void decode_word(std::uint64_t address, const Word& w, const std::string& tail);
+  void decode_word(std::uint64_t address, const Word& w);
   void decode_param_arrays(const std::string& tail, bool values, bool selects);
   void select_remote();
   std::string read_word(const Register& r, const std::string& i, std::uint64_t elem,
@@ -94,8 +94,7 @@ class SvBlock : private Lines {
   std::string irq_event(const Register& state, const Field& f) const;
 
   // shared questions
-  [[nodiscard]] bool is_capture(const Register& r) const;
-  [[nodiscard]] bool skip(const Register& r) const { return r.external || is_capture(r); }
+  [[nodiscard]] bool skip(const Register& r) const { return r.external || is_capture(b_, r); }
   // Its next value is computed apart.
   static bool apart(const Field& f);
   static bool is_event(const Field& f);  // w1c with set, alone: the commonest
@@ -103,18 +102,12 @@ class SvBlock : private Lines {
   [[nodiscard]] bool needs_wsel(const Register& r, int half = -1) const;
   [[nodiscard]] bool needs_rsel(const Register& r, int half = -1) const;
   static bool has_wt(const Register& r);
-  [[nodiscard]] bool buffered(const Register& r) const {
-    return r.width == 64 && r.buffered && !r.external;
-  }
-  [[nodiscard]] bool staged(const Register& r) const { return buffered(r) && r.writable(); }
-  // "N_CH" or "4".
-  // Two words on their own: signals of each end in _lo and _hi.
-  [[nodiscard]] static bool halves(const Register& r) { return r.width == 64 && !r.buffered; }
   static bool in_half(const Register& r, const Field& f, int half) {
     return half < 0 || !halves(r) || (half == 0) == (f.lsb < 32);
   }
   // The selects of a register that are needed: "_lo", "_hi", or "".
   void each_select(const Register& r, const std::string& before, const std::string& after);
+  // "N_CH" or "4".
   [[nodiscard]] static std::string count_text(const Register& r);
   [[nodiscard]] static std::string vector_of(const Register& r, std::uint64_t width);
   // Element i, all its bits or hi..lo, of the vector `sig` that holds all elements.

@@ -32,7 +32,7 @@ void SvBlock::decode_declarations() {
 std::string SvBlock::read_piece(const Register& r, const Field& f, const std::string& i,
                                 std::uint64_t elem, unsigned lo, unsigned hi) const {
   const unsigned n = hi - lo + 1;
-  if (is_capture(r)) {
+  if (is_capture(b_, r)) {
     if (f.name == "addr") return fmt::format("{}'({{cap_word_q, 2'b00}})", n);
     if (f.name == "write") return n == 1 ? "cap_write_q" : fmt::format("{}'(cap_write_q)", n);
     return n == 1 ? "cap_valid_q" : fmt::format("{}'(cap_valid_q)", n);
@@ -108,7 +108,7 @@ void SvBlock::decode() {
     decode_windows("    ");
     line("    if (do_wr || do_rd) begin");
     line("      case (word)");
-    for (const auto& [address, w] : words_) decode_word(address, w, "");
+    for (const auto& [address, w] : words_) decode_word(address, w);
     line("        default: ;");
     line("      endcase");
     decode_param_arrays("", false, true);
@@ -159,7 +159,7 @@ void SvBlock::decode_group(Words::const_iterator from, Words::const_iterator to,
       const auto& w = it->second;
       const auto& shown = w.read.reg != nullptr ? w.read : w.write;
       if (w.remote >= 0) {
-        if (tail.empty()) decode_word(it->first, w, tail);
+        if (tail.empty()) decode_word(it->first, w);
         continue;
       }
       const auto* r = shown.reg;
@@ -180,7 +180,7 @@ void SvBlock::decode_group(Words::const_iterator from, Words::const_iterator to,
         line("          hit{} = 1'b1;", tail);
       }
       if (w.write.reg != nullptr) line("          hit_wr{} = 1'b1;", tail);
-      if (tail.empty()) decode_word(it->first, w, tail);
+      if (tail.empty()) decode_word(it->first, w);
       line("        end");
     }
     line("        default: ;");
@@ -194,7 +194,7 @@ void SvBlock::decode_group(Words::const_iterator from, Words::const_iterator to,
 
 // What is selected at a word, beside the value: in a case item of its own for remotes and pipelined
 // files, else inside that of the value.
-void SvBlock::decode_word(std::uint64_t address, const Word& w, const std::string& /*tail*/) {
+void SvBlock::decode_word(std::uint64_t address, const Word& w) {
   if (w.remote >= 0) {
     line("        {}: win_hit[{}] = 1'b1;", word_literal(address * 4), w.remote);
     return;

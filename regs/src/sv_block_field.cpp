@@ -4,7 +4,7 @@
 namespace rnic::regs {
 namespace {
 
-const char* index_of(const Register& r) { return r.count == 1 && r.count_param.empty() ? "" : "i"; }
+const char* index_of(const Register& r) { return alone(r) ? "" : "i"; }
 
 }  // namespace
 

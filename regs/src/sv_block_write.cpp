@@ -5,7 +5,7 @@ namespace rnic::regs {
 
 void SvBlock::storage_declarations() {
   for (const auto& r : b_.registers) {
-    if (is_capture(r)) {
+    if (is_capture(b_, r)) {
       line("  logic [{}:0] cap_word_q;", word_w_ - 1);
       line("  logic cap_write_q, cap_valid_q;");
       continue;
@@ -98,8 +98,10 @@ void SvBlock::writes() {
       if (f.hw.inout) line("    reg_{}_we_q <= '0;", n);
       if (f.hw.wr_pulse) line("    wrp_{}_q <= '0;", n);
       if (f.hw.rd_pulse) {
-        const bool low = r.buffered || r.width == 32;
-        line("    rdp_{}_q <= rsel_{}{};", n, stem(r), low ? "" : f.lsb < 32 ? "_lo" : "_hi");
+        line("    rdp_{}_q <= rsel_{}{};", n, stem(r),
+             !halves(r)   ? ""
+             : f.lsb < 32 ? "_lo"
+                          : "_hi");
       }
     }
     if (has_wt(r)) line("    reg_{}_we_q <= '0;", stem(r));
@@ -135,9 +137,8 @@ void SvBlock::write_reset() {
       const auto n = stem(r, f);
       if (stores(r, f) && !apart(f)) {
         line("      reg_{}_q <= {};", n,
-             r.count == 1 && r.count_param.empty()
-                 ? reset_literal(f)
-                 : fmt::format("{{{}{{{}}}}}", count_text(r), reset_literal(f)));
+             alone(r) ? reset_literal(f)
+                      : fmt::format("{{{}{{{}}}}}", count_text(r), reset_literal(f)));
       }
       if (f.hw.inout) line("      reg_{}_we_q <= '0;", n);
       if (f.hw.wr_pulse) line("      wrp_{}_q <= '0;", n);
@@ -167,15 +168,16 @@ void SvBlock::write_part(const Register& r, const std::string& i, std::uint64_t 
     line("{}{} <= {} | w_strb_q;", pad, strb, strb);
     return;
   }
+  const auto here = [&](const Field& f) {
+    return !halves(r) || (word == 0 ? f.lsb < 32 : f.msb() >= 32);
+  };
   for (const auto& f : r.fields) {
-    const bool here = r.width == 32 || r.buffered || (word == 0 ? f.lsb < 32 : f.msb() >= 32);
-    if (f.writable() && here) write_field(r, f, i, elem, word, pad);
+    if (f.writable() && here(f)) write_field(r, f, i, elem, word, pad);
   }
   if (has_wt(r)) {
     std::string any;
     for (const auto& f : r.fields) {
-      const bool here = r.width == 32 || r.buffered || (word == 0 ? f.lsb < 32 : f.msb() >= 32);
-      if (f.access != Access::kWt || !here) continue;
+      if (f.access != Access::kWt || !here(f)) continue;
       const unsigned base = halves(r) ? word * 32 : 0;
       const auto* wm = staged(r) ? "wide_mask" : "w_mask";
       const auto lock = unlocked(f, i.empty() ? fmt::format("{}", elem) : i);

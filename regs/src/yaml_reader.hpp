@@ -67,7 +67,7 @@ class YamlReader {
   void read_counter(const YamlNode& n, Field& f);
 
   void read_descriptor(const YamlNode& n);
-  bool read_desc_field(const Descriptor& d, std::vector<DescField>& to, const YamlNode& n);
+  void read_desc_field(const Descriptor& d, std::vector<DescField>& to, const YamlNode& n);
   void read_union(Descriptor& d, const YamlNode& n);
 
   Diagnostics& diags_;

@@ -2,9 +2,12 @@
 //
 // rnic-regs: one YAML map to SystemVerilog, C, C++ and Markdown.
 //
-//   rnic-regs gen map.yaml --out-dir out            writes what has changed
-//   rnic-regs gen map.yaml --out-dir out --check    writes nothing; exit status 1 when a file is
-//   out of date rnic-regs lint map.yaml                         only the diagnostics
+//   rnic-regs gen map.yaml --out-dir out
+//       writes what has changed; with --check nothing, and exit status 1 when a file is out of date
+//   rnic-regs lint map.yaml
+//       only the diagnostics
+//   rnic-regs decode map.yaml --block csr dump.txt
+//       a dump with names
 //
 // Exit status: 0 done, 1 the map has errors or (--check) a file differs, 2 wrong use or a file that
 // cannot be written.

@@ -2,27 +2,28 @@
 //
 // The views: committed files are up to date, the headers compile everywhere, C and C++ agree, the
 // hash means something.
-#include <unistd.h>
+#include <fmt/format.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "c_roundtrip.h"
 #include "model.hpp"
 #include "outputs.hpp"
 #include "rnic_regs.h"
 #include "rnic_regs.hpp"
+#include "tests/regs/compile.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/rng.hpp"
 
 using namespace rnic::regs;
 namespace hw = rnic::hw;
 namespace fs = std::filesystem;
+using rnic::test::compile;
+using rnic::test::read_text;
 
 namespace {
+
+const char* const kGen = RNIC_SOURCE_DIR "/regs/gen";
 
 Map rnic_map() {
   Diagnostics diags("rnic.yaml");
@@ -32,40 +33,12 @@ Map rnic_map() {
   return *map;
 }
 
-std::string read_text(const fs::path& p) {
-  std::ifstream in(p, std::ios::binary);
-  std::stringstream s;
-  s << in.rdbuf();
-  return s.str();
-}
-
 std::uint32_t hash_of(const std::string& text) {
   Diagnostics diags("m.yaml");
   const auto map = load_map_text(text, diags);
   INFO(diags.text());
   REQUIRE(map.has_value());
   return map->hash;
-}
-
-// Compiles one line including a header; the compiler's output, empty when it is content.
-std::string compile(const std::string& compiler, const std::string& flags,
-                    const std::string& header) {
-  const auto dir = fs::temp_directory_path() / ("rnic_regs_test_" + std::to_string(::getpid()));
-  fs::create_directories(dir);
-  const bool c = compiler == RNIC_TEST_CC;
-  const auto source = dir / (c ? "t.c" : "t.cpp");
-  std::ofstream(source) << "#include \"" << header << "\"\n#include \"" << header
-                        << "\"\nint main(void) { return 0; }\n";
-  const auto log = dir / "log";
-  const auto command = compiler + " " + flags +
-                       " -Wall -Wextra -Werror -Wpedantic -I" RNIC_SOURCE_DIR
-                       "/regs/gen -fsyntax-only " +
-                       source.string() + " > " + log.string() + " 2>&1";
-  const int status = std::system(command.c_str());
-  auto text = read_text(log);
-  if (status != 0 && text.empty()) text = "status " + std::to_string(status);
-  fs::remove_all(dir);
-  return text;
 }
 
 struct FakeBus {
@@ -84,22 +57,35 @@ struct FakeBus {
 
 TEST_CASE("the committed files are what the generator writes") {
   for (const auto& f : make_outputs(rnic_map())) {
-    const fs::path dir =
-        f.dir == OutDir::kRtl ? RNIC_SOURCE_DIR "/rtl/gen" : RNIC_SOURCE_DIR "/regs/gen";
+    const fs::path dir = f.dir == OutDir::kRtl ? RNIC_SOURCE_DIR "/rtl/gen" : kGen;
     CAPTURE(f.name);
     CHECK((read_text(dir / f.name) == f.text));
   }
 }
 
+TEST_CASE("the document explains every access type that the map uses") {
+  const auto path = RNIC_SOURCE_DIR "/tests/regs_rtl/all_map.yaml";
+  Diagnostics diags(path);
+  const auto map = load_map_file(path, diags);
+  REQUIRE(map.has_value());
+  const auto files = make_outputs(*map, {"md"});
+  REQUIRE(files.size() == 1);
+  const auto legend = files[0].text.substr(0, files[0].text.find("\n## "));
+  for (const auto& info : all_access()) {
+    CAPTURE(info.name);
+    CHECK(legend.find(fmt::format("`{}` ", info.name)) != std::string::npos);
+  }
+}
+
 TEST_CASE("the C header compiles alone as C99, C11, C++17 and C++20 with warnings as errors") {
-  CHECK(compile(RNIC_TEST_CC, "-std=c99", "rnic_regs.h") == "");
-  CHECK(compile(RNIC_TEST_CC, "-std=c11", "rnic_regs.h") == "");
-  CHECK(compile(RNIC_TEST_CXX, "-std=c++17", "rnic_regs.h") == "");
-  CHECK(compile(RNIC_TEST_CXX, "-std=c++20 -Wconversion", "rnic_regs.h") == "");
+  CHECK(compile(RNIC_TEST_CC, "-std=c99", kGen, "rnic_regs.h") == "");
+  CHECK(compile(RNIC_TEST_CC, "-std=c11", kGen, "rnic_regs.h") == "");
+  CHECK(compile(RNIC_TEST_CXX, "-std=c++17", kGen, "rnic_regs.h") == "");
+  CHECK(compile(RNIC_TEST_CXX, "-std=c++20 -Wconversion", kGen, "rnic_regs.h") == "");
 }
 
 TEST_CASE("the C++ header compiles alone with warnings as errors") {
-  CHECK(compile(RNIC_TEST_CXX, "-std=c++20 -Wshadow -Wconversion", "rnic_regs.hpp") == "");
+  CHECK(compile(RNIC_TEST_CXX, "-std=c++20 -Wshadow -Wconversion", kGen, "rnic_regs.hpp") == "");
 }
 
 TEST_CASE("a C99 program sets and reads descriptor fields and masks") {

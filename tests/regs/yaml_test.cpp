@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The fast reader of YAML gives the tree that the library gives, or leaves the text to it.
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
+#include "tests/regs/compile.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/rng.hpp"
 #include "yaml_fast.hpp"
 
 using namespace rnic::regs;
+using rnic::test::read_text;
 using rnic::test::rng;
 
 namespace {
@@ -29,13 +27,6 @@ std::pair<std::string, std::string> both(const std::string& text) {
   const auto* f = parse_yaml_fast(text, 0, fast);
   const auto* s = slow.parse_slow(text, 0, diags);
   return {f == nullptr ? "" : dump(f), dump(s)};
-}
-
-std::string read_text(const std::filesystem::path& p) {
-  std::ifstream in(p, std::ios::binary);
-  std::stringstream s;
-  s << in.rdbuf();
-  return s.str();
 }
 
 }  // namespace

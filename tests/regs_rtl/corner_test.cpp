@@ -299,6 +299,24 @@ TEST_CASE("20: address first, data first, both; answers are held; two or three c
   CHECK(p.axi.read(0x000).cycles == 3);
 }
 
+TEST_CASE("20: a master that never waits reads every second cycle, pipelined or not") {
+  Plain f;
+  File<Vall_piped> p;
+  const auto answers = [](auto& file) {
+    file->s_araddr = 0;
+    file->s_arvalid = 1;
+    file.bench.tick(10);
+    int n = 0;
+    for (int i = 0; i < 40; ++i) {
+      n += file->s_rvalid;
+      file.bench.tick();
+    }
+    return n;
+  };
+  CHECK(answers(f) == 20);
+  CHECK(answers(p) == 20);
+}
+
 TEST_CASE("a register file repeats its registers, and each element has its own lock and counter") {
   Plain f;
   f.axi.write(0x104, 0x1111);

@@ -3,16 +3,11 @@
 // The generated C and C++ headers against the Verilated register file: every field that software
 // can write is written and read back through them, and the headers compile alone everywhere.
 #include <Vall_plain.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "all_regs.h"
 #include "all_regs.hpp"
 #include "tests/csr/axi_lite.hpp"
+#include "tests/regs/compile.hpp"
 #include "tests/support/bench.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/rng.hpp"
@@ -45,35 +40,15 @@ struct Stored {
   std::uint64_t mask;
 };
 
-std::string compile(const std::string& compiler, const std::string& flags,
-                    const std::string& header) {
-  const auto dir =
-      std::filesystem::temp_directory_path() / ("regs_rtl_" + std::to_string(getpid()));
-  std::filesystem::create_directories(dir);
-  const auto source = dir / (compiler == RNIC_TEST_CC ? "t.c" : "t.cpp");
-  std::ofstream(source) << "#include \"" << header << "\"\n#include \"" << header
-                        << "\"\nint main(void) { return 0; }\n";
-  const auto log = dir / "log";
-  const auto command = compiler + " " + flags +
-                       " -Wall -Wextra -Werror -Wpedantic -I" RNIC_GEN_DIR " -fsyntax-only " +
-                       source.string() + " > " + log.string() + " 2>&1";
-  const int status = std::system(command.c_str());
-  std::ifstream in(log);
-  std::stringstream text;
-  text << in.rdbuf();
-  if (status != 0 && text.str().empty()) text << "status " << status;
-  std::filesystem::remove_all(dir);
-  return text.str();
-}
-
 }  // namespace
 
 TEST_CASE("the C header of every feature compiles as C99, C11, C++17 and C++20") {
-  CHECK(compile(RNIC_TEST_CC, "-std=c99", "all_regs.h") == "");
-  CHECK(compile(RNIC_TEST_CC, "-std=c11", "all_regs.h") == "");
-  CHECK(compile(RNIC_TEST_CXX, "-std=c++17", "all_regs.h") == "");
-  CHECK(compile(RNIC_TEST_CXX, "-std=c++20 -Wconversion", "all_regs.h") == "");
-  CHECK(compile(RNIC_TEST_CXX, "-std=c++20 -Wshadow -Wconversion", "all_regs.hpp") == "");
+  CHECK(compile(RNIC_TEST_CC, "-std=c99", RNIC_GEN_DIR, "all_regs.h") == "");
+  CHECK(compile(RNIC_TEST_CC, "-std=c11", RNIC_GEN_DIR, "all_regs.h") == "");
+  CHECK(compile(RNIC_TEST_CXX, "-std=c++17", RNIC_GEN_DIR, "all_regs.h") == "");
+  CHECK(compile(RNIC_TEST_CXX, "-std=c++20 -Wconversion", RNIC_GEN_DIR, "all_regs.h") == "");
+  CHECK(compile(RNIC_TEST_CXX, "-std=c++20 -Wshadow -Wconversion", RNIC_GEN_DIR, "all_regs.hpp") ==
+        "");
 }
 
 TEST_CASE("a program writes and reads every stored field through the C header") {

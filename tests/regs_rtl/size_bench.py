@@ -4,9 +4,10 @@
 
   size_bench.py RNIC_REGS [--sizes 100,1000,10000] [--area 64,256,1000] [--lint] [--work DIR]
 
-Prints a table: seconds of `gen --outputs all`, bytes written, seconds and verdict of the lint, and with
---area the cells and the longest path that Yosys makes of the RTL (generic gates of two inputs), in all
-and per register, plain and pipelined.
+Prints a table: seconds of `gen --outputs all`, bytes written, verdict (exit status) and seconds of the lint,
+for maps that are pipelined where they have more than 1000 registers; and with --area the cells and the
+longest path that Yosys makes of the RTL (generic gates of two inputs), in all and per register, plain and
+pipelined.
 """
 
 import argparse
@@ -44,14 +45,14 @@ def timed(command, cwd=None):
 def area(work):
     script = ("read_verilog -sv big_csr.sv; hierarchy -check -top big_csr; proc; opt; memory; opt; techmap; "
               "opt; abc -g AND,OR,XOR,MUX; opt_clean; stat; ltp -noff")
-    seconds, child = timed(["yosys", "-p", script], work)
+    _, child = timed(["yosys", "-p", script], work)
     if child.returncode != 0:
         return None
     # The area of the last `stat`, the length of the longest path.
     cells = int(re.findall(r"Number of cells:\s+(\d+)", child.stdout)[-1])
     flops = sum(int(n) for n in re.findall(r"\$_\w*DFF\w*_\s+(\d+)", child.stdout.split("Printing statistics")[-1]))
     depth = int(re.findall(r"Longest topological path in .*\(length=(\d+)\)", child.stdout)[-1])
-    return cells, flops, depth, seconds
+    return cells, flops, depth
 
 
 def main():
@@ -67,7 +68,8 @@ def main():
     program = str(pathlib.Path(options.program).resolve())
     print("| registers | gen --outputs all, s | of it CPU, s | MB | lint -Wall |\n|---|---|---|---|---|")
     for n in [int(x) for x in options.sizes.split(",") if x]:
-        write_map(work / "big.yaml", n, n > 1000)
+        pipelined = n > 1000
+        write_map(work / "big.yaml", n, pipelined)
         seconds, child = timed(["bash", "-c", f"TIMEFORMAT='%U %S'; time {program} gen big.yaml --outputs all "
                                 f"--out-dir out > /dev/null"], work)
         assert child.returncode == 0, child.stderr
@@ -78,7 +80,7 @@ def main():
             spent, child = timed(["verilator", "--lint-only", "-Wall", "big_csr.sv"], work / "out")
             verdict = f"{'clean' if child.returncode == 0 else 'NOT CLEAN'}, {spent:.1f} s"
             print(child.stderr[:500], end="")
-        print(f"| {n} | {seconds:.2f} | {cpu:.2f} | {size:.1f} | {verdict} |", flush=True)
+        print(f"| {n}{' (pipelined)' if pipelined else ''} | {seconds:.2f} | {cpu:.2f} | {size:.1f} | {verdict} |", flush=True)
     if options.area:
         print("\n| registers | pipelined | flip-flops | gates | gates per register | longest path, gates |")
         print("|---|---|---|---|---|---|")
@@ -91,7 +93,7 @@ def main():
             if found is None:
                 print(f"| {n} | {pipelined} | failed |")
                 continue
-            cells, flops, depth, _ = found
+            cells, flops, depth = found
             gates = cells - flops
             print(f"| {n} | {'yes' if pipelined else 'no'} | {flops} | {gates} | {gates / n:.1f} | {depth} |",
                   flush=True)

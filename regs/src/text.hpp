@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Small pieces of SystemVerilog text.
+// What outputs are written with.
+//
+//   class Header : private Lines { ... line("#define {} {}", name, value); ... return take(); };
 #pragma once
 
 #include <fmt/format.h>
