@@ -88,25 +88,27 @@ module msg_pool #(
       .level_o  (q_level)
   );
 
-  // Their lists beside them: a ring, read where the oldest one in the queue was written.
-  logic [767:0] wait_q[QUEUE];
-  logic [1:0]   wait_in_q, wait_out_q;
-  logic         in_has, out_has, q_has;
+  // The lists of READs and ATOMICs wait beside their records, in a memory; one whose record goes
+  // past the empty queue does so too.
+  logic         in_has, out_has, q_has, list_past, list_room, list_waits;
+  logic [767:0] list_oldest;
+  logic [2:0]   list_level;
   assign in_has = in_fire && (msg_push.kind == rnic_pkg::MSG_READ ||
                               msg_push.kind == rnic_pkg::MSG_ATOMIC);
-  assign q_list = (q_level == 3'd0) ? msg_push_list : wait_q[wait_out_q];
   assign out_has = q_valid && q_ready && q_has && !q_pass;
-  always_ff @(posedge clk_i) begin
-    if (in_has) begin
-      wait_q[wait_in_q] <= msg_push_list;
-      wait_in_q <= wait_in_q + 2'd1;
-    end
-    if (out_has) wait_out_q <= wait_out_q + 2'd1;
-    if (rst_i) begin
-      wait_in_q <= '0;
-      wait_out_q <= '0;
-    end
-  end
+  assign list_past = q_level == 3'd0 && q_ready;
+  assign q_list = (q_level == 3'd0) ? msg_push_list : list_oldest;
+  stream_fifo #(.W(768), .DEPTH(QUEUE), .OUT_REG(0)) u_list_queue (
+      .clk_i,
+      .rst_i,
+      .in_valid (in_has && !list_past),
+      .in_ready (list_room),
+      .in_data  (msg_push_list),
+      .out_valid(list_waits),
+      .out_ready(out_has && !list_past),
+      .out_data (list_oldest),
+      .level_o  (list_level)
+  );
 
   // ------------------------------------------------------------------------------------- the lists
   logic          list_ready, list_valid;
@@ -153,8 +155,7 @@ module msg_pool #(
       .rd_data_o(hd)
   );
 
-  // The lists of READs and ATOMICs, in a memory of their own that is left alone for others. They
-  // wait in front as the records do.
+  // The lists of READs and ATOMICs, in a memory of their own that is left alone for others.
   logic [N_MSG-1:0] has_list_q;
   logic             list_rd;
   assign q_has = q_msg.kind == rnic_pkg::MSG_READ || q_msg.kind == rnic_pkg::MSG_ATOMIC;
@@ -205,9 +206,10 @@ module msg_pool #(
   );
 
   logic unused;
-  assign unused = ^{qpi, unused_next};
+  assign unused = ^{qpi, unused_next, list_level};
 
   `RNIC_ASSERT(one_of_two, !(msg_push_valid && passed_valid))
+  `RNIC_ASSERT(list_beside_record, (!in_has || list_room) && (!out_has || list_past || list_waits))
   `RNIC_ASSERT(nudge_has_room, !nudge1_q || nudge_in_ready)
   `RNIC_ASSERT(room_for_queue, !list_valid || free != '0)
 endmodule

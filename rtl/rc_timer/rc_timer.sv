@@ -61,36 +61,41 @@ module rc_timer #(
   // ------------------------------------------------------------------------- arms, held a moment
   // Arms of one QP within MERGE cycles are one: the first starts the timer for all of them. Later
   // ones count by themselves, so that a stop between the two does not stop what the second is for.
-  logic [28:0] arm_mem [ARMS];            // {code, qpn}
-  logic [7:0]  arm_at [ARMS];
-  logic [4:0]  arm_wr_q, arm_rd_q;
-  logic [7:0]  cycle_q;
-  logic        arm_any, arm_same, arm_put, arm_due, arm_take;
+  logic [28:0] arm_old;                   // {code, qpn} of the one that waits longest
+  logic [7:0]  arm_old_at, cycle_q;
+  logic        arm_any, arm_same, arm_put, arm_room, arm_due, arm_take;
   logic [28:0] arm_new_q;                 // the youngest that waits
   logic [7:0]  arm_new_at_q;
-  assign arm_any = arm_wr_q != arm_rd_q;
+  logic [$clog2(ARMS+1)-1:0] arm_level;
   assign arm_same = arm_any && arm_new_q == {arm.code, arm.qpn} && (cycle_q - arm_new_at_q) <=
       8'(MERGE);
   assign arm_put = arm_valid && arm.code != 5'd0 && !arm_same;
-  assign arm_due = arm_any && (cycle_q - arm_at[arm_rd_q[3:0]]) >= 8'(ARM_DELAY);
+  assign arm_due = arm_any && (cycle_q - arm_old_at) >= 8'(ARM_DELAY);
   assign arm_take = arm_due && !tms_valid && init_done_o;
   always_ff @(posedge clk_i) begin
     // Time stands still when nobody waits.
     if (arm_any || arm_put) cycle_q <= cycle_q + 8'd1;
     if (arm_put) begin
-      arm_mem[arm_wr_q[3:0]] <= {arm.code, arm.qpn};
-      arm_at[arm_wr_q[3:0]] <= cycle_q;
       arm_new_q <= {arm.code, arm.qpn};
       arm_new_at_q <= cycle_q;
-      arm_wr_q <= arm_wr_q + 5'd1;
     end
-    if (arm_take) arm_rd_q <= arm_rd_q + 5'd1;
-    if (rst_i) begin
-      arm_wr_q <= 5'd0;
-      arm_rd_q <= 5'd0;
-      cycle_q <= 8'd0;
-    end
+    if (rst_i) cycle_q <= 8'd0;
   end
+  stream_fifo #(
+      .W(37),
+      .DEPTH(ARMS),
+      .OUT_REG(0)
+  ) u_arms (
+      .clk_i,
+      .rst_i,
+      .in_valid(arm_put),
+      .in_ready(arm_room),
+      .in_data({cycle_q, arm.code, arm.qpn}),
+      .out_valid(arm_any),
+      .out_ready(arm_take),
+      .out_data({arm_old_at, arm_old}),
+      .level_o(arm_level)
+  );
 
   // ------------------------------------------------------------------------------------- commands
   // Stage 0 reads the timer, stage 1 writes it.
@@ -99,8 +104,8 @@ module rc_timer #(
   logic [4:0]            code;
   logic [QW-1:0]         op1_idx_q;
   logic [TW-1:0]         ticks, op1_deadline_q;
-  assign op_qpn = tms_valid ? tms.qpn : arm_mem[arm_rd_q[3:0]][23:0];
-  assign code = tms_valid ? tms.code : arm_mem[arm_rd_q[3:0]][28:24];
+  assign op_qpn = tms_valid ? tms.qpn : arm_old[23:0];
+  assign code = tms_valid ? tms.code : arm_old[28:24];
   assign rnr = tms_valid && tms.rnr;
   assign op_valid = (tms_valid || arm_take) && op_qpn < 24'(N_QP) && init_done_o;
   rc_ticks u_ticks (
@@ -203,9 +208,9 @@ module rc_timer #(
   );
 
   logic unused;
-  assign unused = ^{level, arm.stop, arm.rnr, past};
+  assign unused = ^{level, arm_level, arm.stop, arm.rnr, past};
 
-  `RNIC_ASSERT(arm_room, !(arm_put && (arm_wr_q - arm_rd_q) == 5'(ARMS) && !arm_take))
+  `RNIC_ASSERT(arm_has_room, !arm_put || arm_room)
   `RNIC_ASSERT(tms_after_init, !(tms_valid && clearing_q))
   `RNIC_STREAM_HOLD(tmo_valid, tmo_ready, {tmo_rnr, tmo_qpn})
 endmodule

@@ -40,7 +40,6 @@ module cpl_work (
   localparam logic [3:0] W_TIMER = 4'd5;
   localparam logic [3:0] W_STOPPED = 4'd6;
   localparam logic [3:0] W_SPOIL = 4'd7;
-
   localparam logic [3:0] W_PLACED = 4'd8;
 
   logic [1:0] last_q;  // who of the three had the last turn

@@ -66,6 +66,7 @@ module rx_completer (
     input  logic                hd_valid,
     input  logic                hd_empty,
     input  rnic_pkg::msg_t      hd,
+    input  logic [767:0]        hd_list,      // its local segments
     output logic                pop_valid,
     output logic [23:0]         pop_qpn,
     // completions, to cqe_gen
@@ -110,8 +111,6 @@ module rx_completer (
     output logic                kick_valid,
     output logic [23:0]         kick_qpn,
     input  logic                kick_ready,
-    // local segments of the message at hd
-    input  logic [767:0]        hd_list,
     // the last packet of a UC or UD message has left, from tx_buffer
     input  logic                left_valid,
     output logic                left_ready,
@@ -838,11 +837,10 @@ module rx_completer (
   // -- completions
   rnic_pkg::cqe_req_t cqe_in;
   rnic_pkg::msg_t e;  // the message that completes
-  logic put_valid, use_long, in_tell, out_piece_ready, piece_any;
+  logic put_valid, in_tell, out_piece_ready, piece_any;
   assign e = (state_q == PLACE) ? h_q : h;
   // The completion of a READ or ATOMIC went with its last piece.
   assign put_valid = retire && (h.signaled || !ok) && !(ok && rd_ok_q);
-  assign use_long = long_q;
   always_comb begin
     cqe_in = '0;
     cqe_in.cqn = c_q.send_cqn;
@@ -867,7 +865,7 @@ module rx_completer (
       .clk_i,
       .rst_i,
       .put_valid(put_valid),
-      .put_long(use_long),
+      .put_long(long_q),
       .put_ready(put_ready),
       .piece_valid(piece_any),
       .piece_ready(out_piece_ready),

@@ -95,6 +95,7 @@ module sq_engine #(
     input  logic                    msg_push_ready,
     output logic [23:0]             msg_push_qpn,
     output rnic_pkg::msg_t          msg_push,
+    output logic [767:0]            msg_push_list,  // its data segments, as in the WQE
 
     // a message already in msg_pool failed in its middle
     output logic                    lerr_valid,
@@ -130,8 +131,6 @@ module sq_engine #(
     output logic [23:0]             sqa_lk_qpn,
     input  logic                    sqa_ctx_valid,
     input  rnic_pkg::qp_ack_t       sqa_ctx,
-    // the data segments beside msg_push, as in the WQE
-    output logic [767:0]            msg_push_list,
     // the replay has passed a message that needs no packet: to msg_pool, as its nudges
     output logic                    passed_valid,
     input  logic                    passed_ready,
@@ -517,7 +516,7 @@ module sq_engine #(
   // The quantum.
   logic [3:0]  pkts_now;
   logic [13:0] bytes_now;
-  logic        spent, local_go, local_msg, local_fails, wqe_ends, list_ends, passes;
+  logic        spent, local_go, local_msg, local_fails, wqe_ends, passes;
   assign pkts_now = t_pkts_q + ((s_q == S_PKT || s_q == S_LOCAL) ? 4'd1 : 4'd0);
   assign bytes_now = {1'b0, t_bytes_q} + ((s_q == S_PKT) ? {1'b0, pay} : 14'd0);
   assign spent = pkts_now >= 4'(BURST_PKTS) || bytes_now >= 14'(BURST_BYTES);
@@ -534,7 +533,6 @@ module sq_engine #(
   assign passed_valid = local_go && passes;
   assign passed_qpn = t_qpn_q;
   assign wqe_ends = msg_ends || local_go;
-  assign list_ends = t_taken_q;
 
   // The region is changed once, and only when the message can enter msg_pool.
   logic l_sent_q;
@@ -570,17 +568,17 @@ module sq_engine #(
       S_PKT:
       if (pkt_blocked || far) s_d = S_END;
       else if (pkt_pages) s_d = S_PAGE;
-      else if (msg_ends) s_d = (spent || list_ends) ? S_END : S_NEXT;
+      else if (msg_ends) s_d = (spent || t_taken_q) ? S_END : S_NEXT;
       else if (pkt_ends) s_d = spent ? S_END : S_PKT;
       else if (pkt_go) s_d = S_PIECE;
       S_PIECE:
-      if (msg_ends) s_d = (spent || list_ends) ? S_END : S_NEXT;
+      if (msg_ends) s_d = (spent || t_taken_q) ? S_END : S_NEXT;
       else if (pkt_ends) s_d = spent ? S_END : S_PKT;
       S_LOP:
       if (!l_sent_q && !msg_push_ready) s_d = S_END;
       else if (lop_done_valid) s_d = S_LOCAL;
       S_LOCAL:
-      if (local_go) s_d = (spent || list_ends) ? S_END : S_NEXT;
+      if (local_go) s_d = (spent || t_taken_q) ? S_END : S_NEXT;
       else if (!x_lop_q) s_d = S_END;
       default: if (td_room) s_d = S_NEXT;
     endcase

@@ -194,7 +194,7 @@ module sq_scheduler #(
   assign kick_ready = fetch_done_ready && !fetch_done_valid;
   // A QP that goes on comes before one that stops: it may be the same, again.
   logic emptied, emptied_ready;
-  logic [QW-1:0] empty_qp;
+  logic [QW-1:0] empty_qp_q;
   assign rwd_ready = kick_ready && !kick_valid;
   assign rwq_ready = rwd_ready && !rwd_valid;
   assign emptied_ready = rwq_ready && !rwq_valid;
@@ -208,11 +208,10 @@ module sq_scheduler #(
   assign sch_lk_qpn = p_pick_bf ? bf.qpn : db_qpn;
   assign post_qpn = p_wait_q ? p_qpn_q : sch_lk_qpn;
 
-  logic post_go, fetch_go, room_go, order_ok;
+  logic post_go, fetch_go, room_go;
   assign post_go = p_replay || (sch_lk_valid && sch_lk_ready);
   assign fetch_go = post_ok && !post_go && fetch_head;
   assign room_go = post_ok && !post_go && !fetch_head && room_head;
-  assign order_ok = post_ok && !post_go && !fetch_head && !room_head;
 
   always_comb begin
     s0_valid = 1'b1;
@@ -237,7 +236,7 @@ module sq_scheduler #(
       s0_qpn = rwq_qpn;
     end else if (emptied) begin
       s0_event = EV_EMPTIED;
-      s0_qpn = 24'(empty_qp);
+      s0_qpn = 24'(empty_qp_q);
     end else if (qry_lk_valid) begin
       s0_event = EV_QUERY;
       s0_qpn = qry_lk_qpn;
@@ -324,7 +323,7 @@ module sq_scheduler #(
       E_IDLE:
       if (eq_take) begin
         e_q <= E_FLUSH;
-        empty_qp <= eq_qp;
+        empty_qp_q <= eq_qp;
       end
       E_FLUSH: if (flush_ready) e_q <= E_EVENT;
       default: if (emptied && emptied_ready) e_q <= E_IDLE;
@@ -332,7 +331,7 @@ module sq_scheduler #(
     if (rst_i) e_q <= E_IDLE;
   end
   assign flush_valid = o_q == O_FLUSH || e_q == E_FLUSH;
-  assign flush_qpn = (e_q == E_FLUSH) ? 24'(empty_qp) : qpi.qpn;
+  assign flush_qpn = (e_q == E_FLUSH) ? 24'(empty_qp_q) : qpi.qpn;
   assign qpi_ready = o_q == O_DONE;
   always_comb begin
     o_d = o_q;
@@ -694,7 +693,7 @@ module sq_scheduler #(
 
   logic unused;
   assign unused = ^{bf_len, p_ctx, qpi, p_entry_q, s0_qpn, tq_level, rq_level, eq_level, rwg_level,
-                    order_ok, take, p_qpn_q};
+                    take, p_qpn_q};
 
   `RNIC_ASSERT(turn_queue_holds_every_qp, !(s1_real && turn_push && !tq_ready))
   `RNIC_ASSERT(fetch_queue_holds_every_qp, !(s1_real && ask_push && !fq_ready))

@@ -10,11 +10,11 @@
 #include <cmath>
 #include <deque>
 #include <map>
-#include <optional>
+#include <vector>
 
-#include "tests/sq_engine/requester_types.hpp"
 #include "tests/support/bench.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/rng.hpp"
 #include "tests/support/stream.hpp"
 
 using namespace rnic::test;

@@ -17,13 +17,12 @@
 #include <string>
 #include <vector>
 
+#include "harness/roce/psn.hpp"
+
 namespace rnic::test {
 
-constexpr uint32_t kPsnMask = 0xFFFFFF;
-inline int32_t psn_diff(uint32_t a, uint32_t b) {
-  const uint32_t d = (a - b) & kPsnMask;
-  return d & 0x800000 ? static_cast<int32_t>(d) - 0x1000000 : static_cast<int32_t>(d);
-}
+using roce::kPsnMask;
+using roce::psn_diff;
 
 struct Cqe {
   uint64_t index = 0, status = 0, bytes = 0, syndrome = 0, fence = 0;
@@ -84,7 +83,6 @@ struct TimerOrder {
   uint32_t code = 0;
   // The decision between restart and stop is taken by what is in flight a moment later.
   bool late = false;
-  uint32_t una = 0;
 };
 
 struct Rewind {
@@ -297,7 +295,7 @@ class QpModel {
       if (type == 0)
         timers.push_back({messages.empty() ? TimerOrder::kStop : TimerOrder::kAck, timeout});
     } else if (type == 0 && moved) {
-      timers.push_back({TimerOrder::kAck, timeout, una == max, una});
+      timers.push_back({TimerOrder::kAck, timeout, una == max});
     }
   }
 

@@ -612,7 +612,6 @@ class World {
     m.fails.clear();
     for (const TimerOrder& t : m.timers) {
       const std::string who = "QP " + std::to_string(m.qpn) + ": ";
-      const std::string ack = who + "ACK " + std::to_string(m.timeout);
       if (t.op == TimerOrder::kStop)
         want_timers.push_back(who + "stop");
       else if (t.op == TimerOrder::kRnr)

@@ -193,7 +193,7 @@ class World {
   std::set<uint64_t> bad_lop_keys;
   std::map<uint64_t, std::vector<uint64_t>> half_cycles;
   std::vector<std::pair<uint64_t, uint64_t>> resumed;  // QPN, index
-  uint64_t resent = 0, rd_requests = 0;
+  uint64_t rd_requests = 0;
   bool hold_slots = false;            // slots stay taken until release()
   uint64_t gone_from = ~uint64_t{0};  // pieces from this address on are refused, whole segments not
   void release() {
@@ -201,7 +201,6 @@ class World {
     held_.clear();
   }
   std::map<unsigned, size_t> awaited;  // slots whose payload is not complete: index in sent
-  uint64_t mr_requests = 0;
   std::vector<Bits> key_requests;
 
  private:
@@ -223,7 +222,6 @@ class World {
       send[top.snd_wr_qpn] = read_pin(top.snd_wr).slice(0, kSend.width());
       half_cycles[top.snd_wr_qpn].push_back(bench.cycle());
     }
-    resent += top.cnt_tx_resent_o;
     rd_requests += top.cnt_tx_rd_requests_o;
     if (top.arm_valid) {
       armed.emplace_back(bench.cycle(), read_pin(top.arm).slice(0, kTimer.width()));
@@ -260,7 +258,6 @@ class World {
     }
     // keys: 2 cycles
     if (top.mrq_valid && top.mrq_ready) {
-      ++mr_requests;
       const Bits q = read_pin(top.mrq);
       CHECK(kMrReq.get(q, "pd") == 5);
       mrs_due_.emplace_back(bench.cycle() + 1 + (lk_late ? random_.below(lk_late) : 0), answer(q));

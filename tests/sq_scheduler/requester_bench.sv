@@ -2,8 +2,8 @@
 //
 // The sending side up to the TX buffer, wired as rnic_top does, with the real contexts: for tests
 // only.
-/* verilator lint_off PINCONNECTEMPTY */
-/* verilator lint_off UNUSEDSIGNAL */
+/* verilator lint_off PINCONNECTEMPTY */  // outputs nobody needs here
+/* verilator lint_off UNUSEDSIGNAL */  // answers of ports that are tied off
 module requester_bench #(
     parameter int unsigned DATA_W = 512,
     parameter int unsigned N_QP = 64,

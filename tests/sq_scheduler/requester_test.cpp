@@ -13,12 +13,15 @@
 #include <optional>
 #include <set>
 
+#include "harness/roce/psn.hpp"
 #include "tests/sq_engine/requester_types.hpp"
 #include "tests/support/bench.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/stream.hpp"
 
 using namespace rnic::test;
+using rnic::roce::psn_before;
+using rnic::roce::psn_sub;
 
 namespace {
 
@@ -31,9 +34,6 @@ uint64_t iova_of(uint32_t key, uint64_t va) {
   if ((key >> 31) == 0) return va + kIovaOf;
   return (((va >> 12) * 0x9E3779B97F4A7C15ull << 12) & 0xFFFF'FFFF'F000) | (va & 0xFFF);
 }
-
-uint32_t minus(uint32_t a, uint32_t b) { return (a - b) & 0xFFFFFF; }
-bool before(uint32_t a, uint32_t b) { return minus(a, b) >= 0x800000; }  // PSNs
 
 struct Doorbell {
   uint64_t qpn, index;
@@ -229,7 +229,6 @@ class Nic {
     Queue& q = qps[qpn];
     if (q.rewinding || q.closing) return false;
     q.rewinding = true;
-    ++rewinds_asked;
     rewinds.push(qpn);
     return true;
   }
@@ -270,7 +269,7 @@ class Nic {
   std::vector<uint64_t> tx_cycles, first_beat_cycles, wqe_req_cycles;
   std::vector<uint64_t> tx_qpns;
   uint64_t counters[10] = {};
-  uint64_t rewinds_asked = 0, resumed_reads = 0, resumed_inside = 0;
+  uint64_t resumed_reads = 0, resumed_inside = 0;
 
  private:
   struct Slot {
@@ -396,7 +395,7 @@ class Nic {
       ++q.rd_out;
       if (q.k > 0) ++resumed_reads;
     }
-    const bool fresh = !before(want.psn, q.peer);
+    const bool fresh = !psn_before(want.psn, q.peer);
     REQUIRE(kTxPkt.get(p, "resend") == !fresh);
     if (fresh) {
       REQUIRE(want.psn == q.peer);
@@ -552,8 +551,8 @@ class Nic {
   void hear(uint64_t qpn) {
     Queue& q = qps.at(qpn);
     if (q.frozen || q.closing) return;
-    const uint32_t una = before(q.next_psn, q.heard) ? q.next_psn : q.heard;
-    if (!before(q.una, una)) return;
+    const uint32_t una = psn_before(q.next_psn, q.heard) ? q.next_psn : q.heard;
+    if (!psn_before(q.una, una)) return;
     q.una = una;
     look_.push_back(qpn);
     dirty_.push_back(qpn);
@@ -564,7 +563,7 @@ class Nic {
     if (m.kind == kMsgLocal) {
       return q.frozen || static_cast<uint16_t>(m.index - q.at_index) >= 0x8000;
     }
-    return before(m.last(), q.una);
+    return psn_before(m.last(), q.una);
   }
   void retire(uint64_t qpn, Queue& q) {
     const Message m = q.msgs.front();
@@ -646,9 +645,9 @@ class Nic {
     } else {
       const Message& m = q.msgs.front();
       REQUIRE(m.psns > 0);
-      REQUIRE(minus(q.una, m.first) < m.psns);
+      REQUIRE(psn_sub(q.una, m.first) < m.psns);
       kRewind.set(r, "psn", q.una);
-      kRewind.set(r, "skip", minus(q.una, m.first));
+      kRewind.set(r, "skip", psn_sub(q.una, m.first));
       kRewind.set(r, "wqe_index", m.index);
     }
     replays.push(r);
@@ -717,7 +716,7 @@ class Nic {
       Queue& q = qps.at(a->qpn);
       if (q.epoch == a->epoch) {
         const uint32_t heard = (a->psn + 1) & 0xFFFFFF;
-        if (before(q.heard, heard)) q.heard = heard;
+        if (psn_before(q.heard, heard)) q.heard = heard;
         hear(a->qpn);
       }
       a = acks_.erase(a);
