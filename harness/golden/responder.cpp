@@ -20,12 +20,6 @@ namespace {
 
 constexpr uint32_t kGrhBytes = 40;
 
-bool send_kind(MsgKind k) {
-  return k == MsgKind::kSend || k == MsgKind::kSendImm || k == MsgKind::kSendInv;
-}
-bool write_kind(MsgKind k) { return k == MsgKind::kWrite || k == MsgKind::kWriteImm; }
-bool atomic_kind(MsgKind k) { return k == MsgKind::kCompareSwap || k == MsgKind::kFetchAdd; }
-
 Verb verb_of(MsgKind k) {
   switch (k) {
     case MsgKind::kSendImm:
@@ -117,7 +111,7 @@ void Responder::rc_request(TimePs now, const FrameView& v, bool known) {
   if (!access_enabled(info)) return nak(v, roce::kNakInvalidRequest);
   // Resources
   const bool needs_receive =
-      (send_kind(info.kind) && info.is_first) || (info.kind == MsgKind::kWriteImm && info.is_last);
+      (is_send(info.kind) && info.is_first) || (info.kind == MsgKind::kWriteImm && info.is_last);
   if (needs_receive && receives_.empty()) {
     ++stats_.rnr_naks;
     nak_sent_ = rnr_sent_ = true;
@@ -127,7 +121,7 @@ void Responder::rc_request(TimePs now, const FrameView& v, bool known) {
                         .msn = msn_});
     return;
   }
-  const bool reads = info.kind == MsgKind::kReadRequest || atomic_kind(info.kind);
+  const bool reads = info.kind == MsgKind::kReadRequest || is_atomic(info.kind);
   if (reads) {
     uint32_t waiting = 0;
     for (const Answer& a : answers_) waiting += a.first_time;
@@ -136,8 +130,8 @@ void Responder::rc_request(TimePs now, const FrameView& v, bool known) {
   if (!length_good(v)) return nak(v, roce::kNakInvalidRequest);
 
   if (info.kind == MsgKind::kReadRequest) return execute_read(v);
-  if (atomic_kind(info.kind)) return execute_atomic(v);
-  switch (send_kind(info.kind) ? place_send(v) : place_write(v)) {
+  if (is_atomic(info.kind)) return execute_atomic(v);
+  switch (is_send(info.kind) ? place_send(v) : place_write(v)) {
     case Bad::kNone:
       break;
     case Bad::kInvalid:
@@ -169,7 +163,7 @@ void Responder::rc_request(TimePs now, const FrameView& v, bool known) {
 void Responder::end_of_message(const FrameView& v) {
   const MsgKind kind = v.info().kind;
   msn_ = (msn_ + 1) & roce::kPsnMask;
-  if (send_kind(kind)) receive_done(v, Status::kSuccess, send_bytes_);
+  if (is_send(kind)) receive_done(v, Status::kSuccess, send_bytes_);
   if (kind == MsgKind::kWriteImm) receive_done(v, Status::kSuccess, write_length_);
 }
 
@@ -193,17 +187,17 @@ bool Responder::opcode_fits(const OpcodeInfo& info) const {
     case Open::kNone:
       return info.is_first;
     case Open::kSend:
-      return send_kind(info.kind) && !info.is_first;
+      return is_send(info.kind) && !info.is_first;
     case Open::kWrite:
-      return write_kind(info.kind) && !info.is_first;
+      return is_write(info.kind) && !info.is_first;
   }
   return false;
 }
 
 bool Responder::access_enabled(const OpcodeInfo& info) const {
-  if (write_kind(info.kind)) return (config_.access & kRemoteWrite) != 0;
+  if (is_write(info.kind)) return (config_.access & kRemoteWrite) != 0;
   if (info.kind == MsgKind::kReadRequest) return (config_.access & kRemoteRead) != 0;
-  if (atomic_kind(info.kind)) return (config_.access & kRemoteAtomic) != 0;
+  if (is_atomic(info.kind)) return (config_.access & kRemoteAtomic) != 0;
   return true;
 }
 
@@ -212,7 +206,7 @@ bool Responder::length_good(const FrameView& v) const {
   const uint32_t n = v.payload_len;
   if (v.pad != ((4 - (n & 3)) & 3)) return false;
   // FIRST and MIDDLE are full; LAST is not empty; READ and ATOMIC requests carry nothing.
-  if (info.kind == MsgKind::kReadRequest || atomic_kind(info.kind)) {
+  if (info.kind == MsgKind::kReadRequest || is_atomic(info.kind)) {
     if (n != 0) return false;
   } else if (!info.is_last) {
     if (n != config_.pmtu) return false;
@@ -220,11 +214,11 @@ bool Responder::length_good(const FrameView& v) const {
     if (n > config_.pmtu || (n == 0 && !info.is_first)) return false;
   }
   if ((info.ext & roce::kExtReth) != 0 && v.dma_len > roce::kMaxMessage) return false;
-  if (write_kind(info.kind)) {
+  if (is_write(info.kind)) {
     const uint32_t left = info.is_first ? v.dma_len : write_left_;
     if (n > left || (info.is_last && n < left)) return false;
   }
-  return !atomic_kind(info.kind) || (v.va & 7) == 0;
+  return !is_atomic(info.kind) || (v.va & 7) == 0;
 }
 
 Responder::Bad Responder::place_send(const FrameView& v) {
@@ -332,14 +326,14 @@ void Responder::duplicate(TimePs now, const FrameView& v, bool known) {
   }
   const OpcodeInfo& info = v.info();
   ++stats_.duplicates;
-  if (send_kind(info.kind) || write_kind(info.kind)) {
+  if (is_send(info.kind) || is_write(info.kind)) {
     if (v.ack_req || config_.responder.ack_every_duplicate) acknowledge(now, psn_sub(epsn_, 1));
     return;
   }
   for (auto s = saved_.rbegin(); s != saved_.rend(); ++s) {
     if (psn_diff(v.psn, s->first) < 0 || psn_diff(v.psn, s->last) > 0) continue;
     if (s->kind != info.kind || v.rkey != s->key) break;
-    if (atomic_kind(info.kind)) {
+    if (is_atomic(info.kind)) {
       if (v.va != s->va) break;
       answers_.push_back({.kind = Kind::kAtomic,
                           .psn = v.psn,
@@ -469,10 +463,10 @@ void Responder::uc_request(const FrameView& v) {
   if (skip_message_) return forget();
   if (!opcode_fits(info) || !access_enabled(info)) return forget();
   const bool needs_receive =
-      (send_kind(info.kind) && info.is_first) || (info.kind == MsgKind::kWriteImm && info.is_last);
+      (is_send(info.kind) && info.is_first) || (info.kind == MsgKind::kWriteImm && info.is_last);
   if (needs_receive && receives_.empty()) return forget();
   if (!length_good(v)) return forget();
-  if (send_kind(info.kind)) {
+  if (is_send(info.kind)) {
     uint64_t room = 0;
     for (const Sge& s : receives_.front().sges) room += s.length;
     const uint64_t before = info.is_first ? 0 : send_bytes_;
