@@ -126,7 +126,7 @@ namespace {
 
 // Puts another number of payload bytes into the frame, all lengths right.
 void resize_payload(std::vector<uint8_t>& f, const roce::FrameView& v, uint32_t bytes, bool pad) {
-  const uint32_t tail = pad ? (4 - bytes % 4) % 4 : 0;
+  const uint32_t tail = pad ? roce::pad_of(bytes) : 0;
   std::vector<uint8_t> g(f.begin(), f.begin() + v.payload_offset);
   for (uint32_t i = 0; i < bytes; ++i)
     g.push_back(i < v.payload_len ? f[v.payload_offset + i] : static_cast<uint8_t>(i * 3));

@@ -64,14 +64,14 @@ class Requester {
   };
 
   Status check(const Wqe& w) const;
-  bool start_next(TimePs now);
+  bool start_next();
   void build(Wqe& w, uint32_t psn, Packet& out);
   Wqe* at_psn(uint32_t psn);
   uint32_t reads_in_flight() const;
   bool ack_before(uint32_t end);
   void progress_made(TimePs now);
   void implied_nak();
-  void restart(uint32_t psn);
+  Wqe* answered(TimePs now, uint32_t psn);
   void read_response(TimePs now, const roce::FrameView& v);
   void atomic_response(TimePs now, const roce::FrameView& v);
   void complete_front();

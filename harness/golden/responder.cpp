@@ -110,9 +110,7 @@ void Responder::rc_request(TimePs now, const FrameView& v, bool known) {
   if (!opcode_fits(info)) return nak(v, roce::kNakInvalidRequest);
   if (!access_enabled(info)) return nak(v, roce::kNakInvalidRequest);
   // Resources
-  const bool needs_receive =
-      (is_send(info.kind) && info.is_first) || (info.kind == MsgKind::kWriteImm && info.is_last);
-  if (needs_receive && receives_.empty()) {
+  if (not_ready(info)) {
     ++stats_.rnr_naks;
     nak_sent_ = rnr_sent_ = true;
     answers_.push_back({.kind = Kind::kNak,
@@ -194,6 +192,14 @@ bool Responder::opcode_fits(const OpcodeInfo& info) const {
   return false;
 }
 
+// The message that begins, or the WRITE with immediate that ends, takes a receive, and there is
+// none.
+bool Responder::not_ready(const OpcodeInfo& info) const {
+  const bool takes =
+      (is_send(info.kind) && info.is_first) || (info.kind == MsgKind::kWriteImm && info.is_last);
+  return takes && receives_.empty();
+}
+
 bool Responder::access_enabled(const OpcodeInfo& info) const {
   if (is_write(info.kind)) return (config_.access & kRemoteWrite) != 0;
   if (info.kind == MsgKind::kReadRequest) return (config_.access & kRemoteRead) != 0;
@@ -204,7 +210,7 @@ bool Responder::access_enabled(const OpcodeInfo& info) const {
 bool Responder::length_good(const FrameView& v) const {
   const OpcodeInfo& info = v.info();
   const uint32_t n = v.payload_len;
-  if (v.pad != ((4 - (n & 3)) & 3)) return false;
+  if (v.pad != roce::pad_of(n)) return false;
   // FIRST and MIDDLE are full; LAST is not empty; READ and ATOMIC requests carry nothing.
   if (info.kind == MsgKind::kReadRequest || is_atomic(info.kind)) {
     if (n != 0) return false;
@@ -225,9 +231,7 @@ Responder::Bad Responder::place_send(const FrameView& v) {
   const OpcodeInfo& info = v.info();
   const RecvRequest& r = receives_.front();
   if (info.is_first) send_bytes_ = 0;
-  uint64_t room = 0;
-  for (const Sge& s : r.sges) room += s.length;
-  if (uint64_t{send_bytes_} + v.payload_len > room) {
+  if (uint64_t{send_bytes_} + v.payload_len > r.room()) {
     receive_done(v, Status::kLocalLength, 0);
     return Bad::kInvalid;
   }
@@ -462,15 +466,11 @@ void Responder::uc_request(const FrameView& v) {
   }
   if (skip_message_) return forget();
   if (!opcode_fits(info) || !access_enabled(info)) return forget();
-  const bool needs_receive =
-      (is_send(info.kind) && info.is_first) || (info.kind == MsgKind::kWriteImm && info.is_last);
-  if (needs_receive && receives_.empty()) return forget();
+  if (not_ready(info)) return forget();
   if (!length_good(v)) return forget();
   if (is_send(info.kind)) {
-    uint64_t room = 0;
-    for (const Sge& s : receives_.front().sges) room += s.length;
     const uint64_t before = info.is_first ? 0 : send_bytes_;
-    if (before + v.payload_len > room) return forget();
+    if (before + v.payload_len > receives_.front().room()) return forget();
     if (place_send(v) != Bad::kNone) return forget();
   } else if (place_write(v) != Bad::kNone) {
     return forget();
@@ -489,9 +489,7 @@ void Responder::ud_request(const FrameView& v) {
     return;
   }
   const RecvRequest& r = receives_.front();
-  uint64_t room = 0;
-  for (const Sge& s : r.sges) room += s.length;
-  if (uint64_t{kGrhBytes} + v.payload_len > room) {
+  if (uint64_t{kGrhBytes} + v.payload_len > r.room()) {
     ++stats_.dropped;
     return;
   }

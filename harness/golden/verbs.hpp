@@ -77,6 +77,12 @@ struct SendRequest {
 struct RecvRequest {
   uint64_t wr_id = 0;
   std::vector<Sge> sges{};
+
+  uint64_t room() const {
+    uint64_t n = 0;
+    for (const Sge& s : sges) n += s.length;
+    return n;
+  }
 };
 
 // The order of the completion statuses that applications know.
