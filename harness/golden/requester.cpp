@@ -11,27 +11,6 @@ namespace rnic::golden {
 using roce::psn_add;
 using roce::psn_diff;
 
-namespace {
-
-// The opcode of packet `index` of `count`, from the table of fact sheet section 1.
-uint8_t opcode_of(Verb v, uint32_t index, uint32_t count) {
-  const bool first = index == 0, last = index + 1 == count;
-  if (v == Verb::kRead) return roce::kRcReadRequest;
-  if (v == Verb::kCompareSwap) return roce::kRcCompareSwap;
-  if (v == Verb::kFetchAdd) return roce::kRcFetchAdd;
-  if (is_send(v)) {
-    if (!last) return first ? roce::kRcSendFirst : roce::kRcSendMiddle;
-    if (v == Verb::kSendInv) return first ? roce::kRcSendOnlyInv : roce::kRcSendLastInv;
-    if (v == Verb::kSendImm) return first ? roce::kRcSendOnlyImm : roce::kRcSendLastImm;
-    return first ? roce::kRcSendOnly : roce::kRcSendLast;
-  }
-  if (!last) return first ? roce::kRcWriteFirst : roce::kRcWriteMiddle;
-  if (v == Verb::kWriteImm) return first ? roce::kRcWriteOnlyImm : roce::kRcWriteLastImm;
-  return first ? roce::kRcWriteOnly : roce::kRcWriteLast;
-}
-
-}  // namespace
-
 const char* to_string(State s) {
   switch (s) {
     case State::kReset:
@@ -161,10 +140,9 @@ void Requester::build(Wqe& w, uint32_t psn, Packet& out) {
   out.spec = {};
   out.payload.clear();
   roce::FrameSpec& s = out.spec;
-  s.opcode = opcode_of(w.req.verb, index, w.psns);
-  if (config_.transport == roce::Transport::kUc) s.opcode |= roce::kUcBase;
-  if (config_.transport == roce::Transport::kUd)
-    s.opcode = w.req.verb == Verb::kSendImm ? roce::kUdSendOnlyImm : roce::kUdSendOnly;
+  s.opcode =
+      roce::message_segment(kind_of(w.req.verb), w.length, config_.pmtu, index, config_.transport)
+          .opcode;
   s.psn = psn;
   s.pkey = config_.pkey;
   s.dest_qp = config_.dest_qpn;
