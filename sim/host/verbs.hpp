@@ -41,12 +41,16 @@ class HostEndpoint final : public golden::Endpoint {
   std::string state_of(uint32_t qp) override;
 
  private:
+  struct Sent {
+    uint64_t wr_id = 0;
+    golden::Verb verb = golden::Verb::kNop;
+  };
   struct Queue {
     Qp* qp = nullptr;
     bool ud = false;
     uint32_t qkey = 0, path = 0;
-    std::vector<golden::SendRequest> sends;  // by block index, what is needed of them
-    std::vector<uint64_t> receives;          // wr_id by block index
+    std::vector<Sent> sends;         // by block index
+    std::vector<uint64_t> receives;  // wr_id by block index
     uint32_t receives_out = 0;
   };
   Region& region_of(const golden::Region& r);
