@@ -48,8 +48,6 @@ class Requester {
   Fatal fatal() const { return fatal_; }
   void clear_sqe();  // SQE -> RTS
   const RequesterStats& stats() const { return stats_; }
-  uint32_t next_psn() const { return next_psn_; }
-  uint32_t oldest_psn() const { return una_; }
   size_t posted() const { return queue_.size(); }
   std::string text() const;
 

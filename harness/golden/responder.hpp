@@ -52,7 +52,6 @@ class Responder {
   const ResponderStats& stats() const { return stats_; }
   uint32_t expected_psn() const { return epsn_; }
   Progress progress() const { return {epsn_, open_, write_left_}; }
-  uint32_t msn() const { return msn_; }
   size_t posted() const { return receives_.size(); }
   std::string text() const;
 

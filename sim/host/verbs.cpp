@@ -44,8 +44,6 @@ std::vector<driver::Segment> segments(const std::vector<golden::Sge>& list) {
   return out;
 }
 
-}  // namespace
-
 Status verbs_status(uint8_t cqe_status) {
   switch (cqe_status) {
     case RNIC_CQE_STATUS_SUCCESS:
@@ -75,6 +73,8 @@ Status verbs_status(uint8_t cqe_status) {
       throw std::runtime_error("CQE status " + std::to_string(cqe_status) + " has no verbs status");
   }
 }
+
+}  // namespace
 
 uint32_t HostEndpoint::attach(Qp& qp) {
   Queue q;

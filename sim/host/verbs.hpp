@@ -25,7 +25,6 @@ class HostEndpoint final : public golden::Endpoint {
   // its Q_Key, and reaches every peer by `path`.
   uint32_t attach(Qp& qp);
   uint32_t attach_ud(Qp& qp, uint32_t qkey, uint32_t path = 0);
-  Qp& qp(uint32_t n) { return *queues_.at(n).qp; }
   // What add_region() made, for memory checkers.
   const std::vector<Region*>& regions() const { return regions_; }
 
@@ -60,7 +59,5 @@ class HostEndpoint final : public golden::Endpoint {
   std::vector<Queue> queues_;
   std::vector<Region*> regions_;
 };
-
-golden::Status verbs_status(uint8_t cqe_status);
 
 }  // namespace rnic::sim
