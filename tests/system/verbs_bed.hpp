@@ -251,18 +251,8 @@ class GoldenBed {
   // Only the programs' regions and the rings may change; the regions are compared by the runner.
   void watch() {
     memory->snapshot();
-    for (const auto& [addr, size] : host->written_rings()) ignore(addr, size);
-    for (auto& q : host->qps()) {
-      ignore(q->qp->sq_addr(), uint64_t{RNIC_WQE_BLOCK} << q->qp->log_sq());
-      ignore(q->qp->rq_addr(), uint64_t{RNIC_WQE_BLOCK} << q->qp->log_rq());
-    }
+    host->ignore_rings(*memory);
     for (const sim::Region* r : rtl->regions()) memory->ignore(r->buffer, 0, r->size);
-  }
-  void ignore(uint64_t addr, uint64_t size) {
-    for (uint64_t at = 0; at < size; at += mem::kPageBytes) {
-      const auto t = node->iommu().peek(addr + at, 1, mem::kRead);
-      if (t.ok) memory->ignore(t.phys, std::min(mem::kPageBytes, size - at));
-    }
   }
 
  public:
