@@ -15,19 +15,10 @@
 #include "harness/golden/wire_oracle.hpp"
 #include "harness/wire/faults.hpp"
 #include "sim/host/verbs.hpp"
+#include "tests/support/weather.hpp"
 #include "tests/system/bed.hpp"
 
 namespace rnic::test {
-
-// Loss, duplication, reordering and corruption, each of every packet with probability `p`.
-inline std::vector<wire::FaultRule> bad_weather(double p) {
-  using wire::FaultAction;
-  return {{.action = FaultAction::kDrop, .probability = p},
-          {.action = FaultAction::kDuplicate, .probability = p},
-          {.action = FaultAction::kReorder, .probability = p},
-          {.action = FaultAction::kCorrupt, .probability = p / 2, .bits = 2},
-          {.action = FaultAction::kCorrupt, .probability = p / 2, .bits = 2, .bad_fcs = false}};
-}
 
 inline constexpr uint32_t kQkey = 0x11112222;  // of UD QPs
 
