@@ -12,10 +12,7 @@ constexpr uint32_t kBlock = RNIC_WQE_BLOCK;
 
 uint32_t swap32(uint32_t v) { return __builtin_bswap32(v); }
 
-uint32_t blocks_for(const WorkRequest& r) {
-  if (r.use_inline) return static_cast<uint32_t>((32 + r.inline_data.size() + kBlock - 1) / kBlock);
-  return r.long_form || r.local.size() > 2 ? 2 : 1;
-}
+constexpr size_t kData = 32;  // where segments or inline data begin in a WQE
 
 void put_segment(uint8_t* at, const Segment& s) {
   rnic_data_seg_set_lkey(at, s.lkey);
@@ -23,6 +20,12 @@ void put_segment(uint8_t* at, const Segment& s) {
   rnic_data_seg_set_va(at, s.va);
 }
 }  // namespace
+
+uint32_t wqe_blocks(const WorkRequest& r) {
+  if (r.use_inline)
+    return static_cast<uint32_t>((kData + r.inline_data.size() + kBlock - 1) / kBlock);
+  return r.long_form || r.local.size() > 2 ? 2 : 1;
+}
 
 const char* opcode_name(uint8_t cqe_opcode) {
   switch (cqe_opcode) {
@@ -166,7 +169,7 @@ uint16_t QueuePair::post(const WorkRequest& r) {
       r.opcode == RNIC_WQE_OPCODE_COMPARE_SWAP || r.opcode == RNIC_WQE_OPCODE_FETCH_ADD;
   if (atomic && (r.use_inline || r.local.size() != 1))
     throw Error("post: an ATOMIC has one segment, for its result");
-  std::vector<uint8_t> w(size_t{blocks_for(r)} * kBlock);
+  std::vector<uint8_t> w(size_t{wqe_blocks(r)} * kBlock);
   uint8_t* p = w.data();
   rnic_wqe_set_opcode(p, r.opcode);
   rnic_wqe_set_signaled(p, r.signaled);
@@ -178,7 +181,6 @@ uint16_t QueuePair::post(const WorkRequest& r) {
   const bool takes_key =
       r.opcode == RNIC_WQE_OPCODE_SEND_INV || r.opcode == RNIC_WQE_OPCODE_LOCAL_INV;
   rnic_wqe_set_imm(p, takes_key ? r.inv_key : swap32(r.imm));
-  constexpr size_t kData = 32;  // where segments or inline data begin
   if (r.use_inline) {
     rnic_wqe_set_inlined(p, 1);
     rnic_wqe_set_inline_len(p, static_cast<uint32_t>(r.inline_data.size()));

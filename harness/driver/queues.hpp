@@ -50,6 +50,9 @@ struct WorkRequest {
   bool long_form = false;  // 128 B even if 64 B would do
 };
 
+// 64-byte blocks of its WQE.
+uint32_t wqe_blocks(const WorkRequest& r);
+
 struct Completion {
   uint8_t opcode = 0, status = 0, syndrome = 0;
   uint16_t wqe_index = 0;

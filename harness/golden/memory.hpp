@@ -31,7 +31,6 @@ class Memory {
  public:
   // Throws std::invalid_argument for a key that exists.
   void add(const MemoryRegion& region);
-  void remove(uint32_t key) { regions_.erase(key); }
   // Key known and valid, of this PD, with all these permissions, and [va, va+length) inside.
   bool allowed(uint32_t key, uint32_t pd, uint32_t access, uint64_t va, uint64_t length) const;
   // False when there is no such key of this PD, or it cannot be taken away.

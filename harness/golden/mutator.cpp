@@ -23,7 +23,7 @@ void RequestStream::sync(const Responder::Progress& p) {
   }
   first_ = false;
   const bool write = p.open == Responder::Open::kWrite;
-  const bool was_write = kind_ == MsgKind::kWrite || kind_ == MsgKind::kWriteImm;
+  const bool was_write = is_write(kind_);
   if (kind_ == MsgKind::kNone || write != was_write)
     kind_ = write ? MsgKind::kWrite : MsgKind::kSend;
   if (write) {
@@ -50,7 +50,7 @@ void RequestStream::begin() {
   spec_ = c_.base;
   // READ, ATOMIC and WRITE have parts of the region of their own: without a fence a later WRITE may
   // overtake the data of an earlier READ.
-  const bool atomic = kind_ == MsgKind::kCompareSwap || kind_ == MsgKind::kFetchAdd;
+  const bool atomic = is_atomic(kind_);
   const auto quarter = static_cast<uint32_t>(c_.region.length / 4);
   const uint32_t part = atomic ? quarter + 64 : kind_ == MsgKind::kReadRequest ? 0 : 2 * quarter;
   const uint32_t room = atomic                           ? quarter - 128
@@ -82,8 +82,7 @@ void RequestStream::begin() {
 
 std::vector<uint8_t> RequestStream::next() {
   if (kind_ == MsgKind::kNone) begin();
-  const bool write = kind_ == MsgKind::kWrite || kind_ == MsgKind::kWriteImm;
-  const bool send = kind_ == MsgKind::kSend || kind_ == MsgKind::kSendImm;
+  const bool write = is_write(kind_), send = is_send(kind_);
   const bool imm = kind_ == MsgKind::kWriteImm || kind_ == MsgKind::kSendImm;
   roce::FrameSpec s = spec_;
   s.psn = psn_;
@@ -127,7 +126,7 @@ namespace {
 
 // Puts another number of payload bytes into the frame, all lengths right.
 void resize_payload(std::vector<uint8_t>& f, const roce::FrameView& v, uint32_t bytes, bool pad) {
-  const uint32_t tail = pad ? (4 - bytes % 4) % 4 : 0;
+  const uint32_t tail = pad ? roce::pad_of(bytes) : 0;
   std::vector<uint8_t> g(f.begin(), f.begin() + v.payload_offset);
   for (uint32_t i = 0; i < bytes; ++i)
     g.push_back(i < v.payload_len ? f[v.payload_offset + i] : static_cast<uint8_t>(i * 3));

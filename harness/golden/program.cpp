@@ -80,7 +80,7 @@ class Maker {
   Program make() {
     for (size_t from = 0; from < (c_.both_ways ? 2u : 1u); ++from) {
       begin_side(from);
-      for (uint32_t i = 0; i < c_.requests; ++i) add(from, i);
+      for (uint32_t i = 0; i < c_.requests; ++i) add(i);
     }
     if (c_.ending != Ending::kGood) end_badly();
     return std::move(p_);
@@ -226,8 +226,7 @@ class Maker {
     return {.pieces = cut(room, pieces, [&](uint32_t m) { return land(peer(), m); })};
   }
 
-  void add(size_t from, uint32_t index) {
-    (void)from;
+  void add(uint32_t index) {
     ProgramSend s;
     s.verb = verb();
     s.fence = random_.chance(c_.fence);

@@ -10,28 +10,6 @@ namespace rnic::golden {
 
 using roce::psn_add;
 using roce::psn_diff;
-using roce::psn_sub;
-
-namespace {
-
-// The opcode of packet `index` of `count`, from the table of fact sheet section 1.
-uint8_t opcode_of(Verb v, uint32_t index, uint32_t count) {
-  const bool first = index == 0, last = index + 1 == count;
-  if (v == Verb::kRead) return roce::kRcReadRequest;
-  if (v == Verb::kCompareSwap) return roce::kRcCompareSwap;
-  if (v == Verb::kFetchAdd) return roce::kRcFetchAdd;
-  if (is_send(v)) {
-    if (!last) return first ? roce::kRcSendFirst : roce::kRcSendMiddle;
-    if (v == Verb::kSendInv) return first ? roce::kRcSendOnlyInv : roce::kRcSendLastInv;
-    if (v == Verb::kSendImm) return first ? roce::kRcSendOnlyImm : roce::kRcSendLastImm;
-    return first ? roce::kRcSendOnly : roce::kRcSendLast;
-  }
-  if (!last) return first ? roce::kRcWriteFirst : roce::kRcWriteMiddle;
-  if (v == Verb::kWriteImm) return first ? roce::kRcWriteOnlyImm : roce::kRcWriteLastImm;
-  return first ? roce::kRcWriteOnly : roce::kRcWriteLast;
-}
-
-}  // namespace
 
 const char* to_string(State s) {
   switch (s) {
@@ -124,8 +102,7 @@ Requester::Wqe* Requester::at_psn(uint32_t psn) {
 }
 
 // Gives PSNs to the next request of the queue, if it may start.
-bool Requester::start_next(TimePs now) {
-  (void)now;
+bool Requester::start_next() {
   for (;;) {
     if (started_ == queue_.size() || draining_ || blocked_) return false;
     Wqe& w = queue_[started_];
@@ -163,10 +140,9 @@ void Requester::build(Wqe& w, uint32_t psn, Packet& out) {
   out.spec = {};
   out.payload.clear();
   roce::FrameSpec& s = out.spec;
-  s.opcode = opcode_of(w.req.verb, index, w.psns);
-  if (config_.transport == roce::Transport::kUc) s.opcode |= roce::kUcBase;
-  if (config_.transport == roce::Transport::kUd)
-    s.opcode = w.req.verb == Verb::kSendImm ? roce::kUdSendOnlyImm : roce::kUdSendOnly;
+  s.opcode =
+      roce::message_segment(kind_of(w.req.verb), w.length, config_.pmtu, index, config_.transport)
+          .opcode;
   s.psn = psn;
   s.pkey = config_.pkey;
   s.dest_qp = config_.dest_qpn;
@@ -218,7 +194,7 @@ void Requester::build(Wqe& w, uint32_t psn, Packet& out) {
 bool Requester::transmit(TimePs now, Packet& out) {
   if (flushed_ || fatal_ != Fatal::kNone || now < rnr_until_) return false;
   for (;;) {
-    if (cursor_ == next_psn_ && !start_next(now)) return false;
+    if (cursor_ == next_psn_ && !start_next()) return false;
     if (rc() && psn_diff(cursor_, una_) >= int32_t(config_.requester.window)) return false;
     Wqe* w = at_psn(cursor_);
     if (w == nullptr) return false;  // all of it has been acknowledged meanwhile
@@ -272,18 +248,16 @@ void Requester::tick(TimePs now) {
   if (retries_left_ == 0) return fail(Status::kRetryExceeded);
   --retries_left_;
   implied_at_.reset();
-  restart(una_);
+  cursor_ = una_;
   arm(now);
 }
-
-void Requester::restart(uint32_t psn) { cursor_ = psn; }
 
 // A READ or ATOMIC whose answer was lost: asked for again, once, until something moves.
 void Requester::implied_nak() {
   if (implied_at_ == una_) return;
   ++stats_.implied_naks;
   implied_at_ = una_;
-  if (psn_diff(cursor_, una_) > 0) restart(una_);
+  if (psn_diff(cursor_, una_) > 0) cursor_ = una_;
 }
 
 // Acknowledges SEND and WRITE packets before `end`. Stops at a READ or ATOMIC without answer; false
@@ -355,7 +329,7 @@ void Requester::response(TimePs now, const roce::FrameView& v) {
         }
         rnr_psn_ = v.psn;
         rnr_until_ = now + TimePs{roce::rnr_delay_us(code)} * 1'000'000 / config_.time_scale;
-        restart(v.psn);
+        cursor_ = v.psn;
         return;
       }
       if (code == roce::kNakSequence) {
@@ -364,7 +338,7 @@ void Requester::response(TimePs now, const roce::FrameView& v) {
         if (rnr_psn_) break;                       // and not before the wait is over
         if (retries_left_ == 0) return fail(Status::kRetryExceeded);
         --retries_left_;
-        restart(v.psn);
+        cursor_ = v.psn;
         arm(now);
         return;
       }
@@ -380,17 +354,23 @@ void Requester::response(TimePs now, const roce::FrameView& v) {
   if (una_ != before && fatal_ == Fatal::kNone) progress_made(now);
 }
 
-void Requester::read_response(TimePs now, const roce::FrameView& v) {
-  Wqe* w = at_psn(v.psn);
-  if (w == nullptr) return;
+// The request that an answer belongs to, everything earlier acknowledged by it; none when an
+// earlier answer is missing.
+Requester::Wqe* Requester::answered(TimePs now, uint32_t psn) {
+  Wqe* w = at_psn(psn);
+  if (w == nullptr) return nullptr;
   const uint32_t before = una_;
-  // Answers acknowledge everything earlier.
   const bool all = ack_before(w->first);
   if (una_ != before) progress_made(now);
-  if (!all) {
-    ++stats_.out_of_order_responses;
-    return implied_nak();
-  }
+  if (all) return w;
+  ++stats_.out_of_order_responses;
+  implied_nak();
+  return nullptr;
+}
+
+void Requester::read_response(TimePs now, const roce::FrameView& v) {
+  Wqe* w = answered(now, v.psn);
+  if (w == nullptr) return;
   if (w->req.verb != Verb::kRead) return fail(Status::kBadResponse);
   if (v.psn != una_) {
     if (psn_diff(v.psn, una_) > 0) {
@@ -413,15 +393,8 @@ void Requester::read_response(TimePs now, const roce::FrameView& v) {
 }
 
 void Requester::atomic_response(TimePs now, const roce::FrameView& v) {
-  Wqe* w = at_psn(v.psn);
+  Wqe* w = answered(now, v.psn);
   if (w == nullptr) return;
-  const uint32_t before = una_;
-  const bool all = ack_before(w->first);
-  if (una_ != before) progress_made(now);
-  if (!all) {
-    ++stats_.out_of_order_responses;
-    return implied_nak();
-  }
   if (!is_atomic(w->req.verb)) return fail(Status::kBadResponse);
   uint8_t original[8];
   roce::store_le64(original, v.atomic_orig);  // host order in memory

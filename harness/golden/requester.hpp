@@ -48,8 +48,6 @@ class Requester {
   Fatal fatal() const { return fatal_; }
   void clear_sqe();  // SQE -> RTS
   const RequesterStats& stats() const { return stats_; }
-  uint32_t next_psn() const { return next_psn_; }
-  uint32_t oldest_psn() const { return una_; }
   size_t posted() const { return queue_.size(); }
   std::string text() const;
 
@@ -64,14 +62,14 @@ class Requester {
   };
 
   Status check(const Wqe& w) const;
-  bool start_next(TimePs now);
+  bool start_next();
   void build(Wqe& w, uint32_t psn, Packet& out);
   Wqe* at_psn(uint32_t psn);
   uint32_t reads_in_flight() const;
   bool ack_before(uint32_t end);
   void progress_made(TimePs now);
   void implied_nak();
-  void restart(uint32_t psn);
+  Wqe* answered(TimePs now, uint32_t psn);
   void read_response(TimePs now, const roce::FrameView& v);
   void atomic_response(TimePs now, const roce::FrameView& v);
   void complete_front();

@@ -20,12 +20,6 @@ namespace {
 
 constexpr uint32_t kGrhBytes = 40;
 
-bool send_kind(MsgKind k) {
-  return k == MsgKind::kSend || k == MsgKind::kSendImm || k == MsgKind::kSendInv;
-}
-bool write_kind(MsgKind k) { return k == MsgKind::kWrite || k == MsgKind::kWriteImm; }
-bool atomic_kind(MsgKind k) { return k == MsgKind::kCompareSwap || k == MsgKind::kFetchAdd; }
-
 Verb verb_of(MsgKind k) {
   switch (k) {
     case MsgKind::kSendImm:
@@ -116,9 +110,7 @@ void Responder::rc_request(TimePs now, const FrameView& v, bool known) {
   if (!opcode_fits(info)) return nak(v, roce::kNakInvalidRequest);
   if (!access_enabled(info)) return nak(v, roce::kNakInvalidRequest);
   // Resources
-  const bool needs_receive =
-      (send_kind(info.kind) && info.is_first) || (info.kind == MsgKind::kWriteImm && info.is_last);
-  if (needs_receive && receives_.empty()) {
+  if (not_ready(info)) {
     ++stats_.rnr_naks;
     nak_sent_ = rnr_sent_ = true;
     answers_.push_back({.kind = Kind::kNak,
@@ -127,7 +119,7 @@ void Responder::rc_request(TimePs now, const FrameView& v, bool known) {
                         .msn = msn_});
     return;
   }
-  const bool reads = info.kind == MsgKind::kReadRequest || atomic_kind(info.kind);
+  const bool reads = info.kind == MsgKind::kReadRequest || is_atomic(info.kind);
   if (reads) {
     uint32_t waiting = 0;
     for (const Answer& a : answers_) waiting += a.first_time;
@@ -136,8 +128,8 @@ void Responder::rc_request(TimePs now, const FrameView& v, bool known) {
   if (!length_good(v)) return nak(v, roce::kNakInvalidRequest);
 
   if (info.kind == MsgKind::kReadRequest) return execute_read(v);
-  if (atomic_kind(info.kind)) return execute_atomic(v);
-  switch (send_kind(info.kind) ? place_send(v) : place_write(v)) {
+  if (is_atomic(info.kind)) return execute_atomic(v);
+  switch (is_send(info.kind) ? place_send(v) : place_write(v)) {
     case Bad::kNone:
       break;
     case Bad::kInvalid:
@@ -169,7 +161,7 @@ void Responder::rc_request(TimePs now, const FrameView& v, bool known) {
 void Responder::end_of_message(const FrameView& v) {
   const MsgKind kind = v.info().kind;
   msn_ = (msn_ + 1) & roce::kPsnMask;
-  if (send_kind(kind)) receive_done(v, Status::kSuccess, send_bytes_);
+  if (is_send(kind)) receive_done(v, Status::kSuccess, send_bytes_);
   if (kind == MsgKind::kWriteImm) receive_done(v, Status::kSuccess, write_length_);
 }
 
@@ -193,26 +185,34 @@ bool Responder::opcode_fits(const OpcodeInfo& info) const {
     case Open::kNone:
       return info.is_first;
     case Open::kSend:
-      return send_kind(info.kind) && !info.is_first;
+      return is_send(info.kind) && !info.is_first;
     case Open::kWrite:
-      return write_kind(info.kind) && !info.is_first;
+      return is_write(info.kind) && !info.is_first;
   }
   return false;
 }
 
+// The message that begins, or the WRITE with immediate that ends, takes a receive, and there is
+// none.
+bool Responder::not_ready(const OpcodeInfo& info) const {
+  const bool takes =
+      (is_send(info.kind) && info.is_first) || (info.kind == MsgKind::kWriteImm && info.is_last);
+  return takes && receives_.empty();
+}
+
 bool Responder::access_enabled(const OpcodeInfo& info) const {
-  if (write_kind(info.kind)) return (config_.access & kRemoteWrite) != 0;
+  if (is_write(info.kind)) return (config_.access & kRemoteWrite) != 0;
   if (info.kind == MsgKind::kReadRequest) return (config_.access & kRemoteRead) != 0;
-  if (atomic_kind(info.kind)) return (config_.access & kRemoteAtomic) != 0;
+  if (is_atomic(info.kind)) return (config_.access & kRemoteAtomic) != 0;
   return true;
 }
 
 bool Responder::length_good(const FrameView& v) const {
   const OpcodeInfo& info = v.info();
   const uint32_t n = v.payload_len;
-  if (v.pad != ((4 - (n & 3)) & 3)) return false;
+  if (v.pad != roce::pad_of(n)) return false;
   // FIRST and MIDDLE are full; LAST is not empty; READ and ATOMIC requests carry nothing.
-  if (info.kind == MsgKind::kReadRequest || atomic_kind(info.kind)) {
+  if (info.kind == MsgKind::kReadRequest || is_atomic(info.kind)) {
     if (n != 0) return false;
   } else if (!info.is_last) {
     if (n != config_.pmtu) return false;
@@ -220,20 +220,18 @@ bool Responder::length_good(const FrameView& v) const {
     if (n > config_.pmtu || (n == 0 && !info.is_first)) return false;
   }
   if ((info.ext & roce::kExtReth) != 0 && v.dma_len > roce::kMaxMessage) return false;
-  if (write_kind(info.kind)) {
+  if (is_write(info.kind)) {
     const uint32_t left = info.is_first ? v.dma_len : write_left_;
     if (n > left || (info.is_last && n < left)) return false;
   }
-  return !atomic_kind(info.kind) || (v.va & 7) == 0;
+  return !is_atomic(info.kind) || (v.va & 7) == 0;
 }
 
 Responder::Bad Responder::place_send(const FrameView& v) {
   const OpcodeInfo& info = v.info();
   const RecvRequest& r = receives_.front();
   if (info.is_first) send_bytes_ = 0;
-  uint64_t room = 0;
-  for (const Sge& s : r.sges) room += s.length;
-  if (uint64_t{send_bytes_} + v.payload_len > room) {
+  if (uint64_t{send_bytes_} + v.payload_len > r.room()) {
     receive_done(v, Status::kLocalLength, 0);
     return Bad::kInvalid;
   }
@@ -332,14 +330,14 @@ void Responder::duplicate(TimePs now, const FrameView& v, bool known) {
   }
   const OpcodeInfo& info = v.info();
   ++stats_.duplicates;
-  if (send_kind(info.kind) || write_kind(info.kind)) {
+  if (is_send(info.kind) || is_write(info.kind)) {
     if (v.ack_req || config_.responder.ack_every_duplicate) acknowledge(now, psn_sub(epsn_, 1));
     return;
   }
   for (auto s = saved_.rbegin(); s != saved_.rend(); ++s) {
     if (psn_diff(v.psn, s->first) < 0 || psn_diff(v.psn, s->last) > 0) continue;
     if (s->kind != info.kind || v.rkey != s->key) break;
-    if (atomic_kind(info.kind)) {
+    if (is_atomic(info.kind)) {
       if (v.va != s->va) break;
       answers_.push_back({.kind = Kind::kAtomic,
                           .psn = v.psn,
@@ -468,15 +466,11 @@ void Responder::uc_request(const FrameView& v) {
   }
   if (skip_message_) return forget();
   if (!opcode_fits(info) || !access_enabled(info)) return forget();
-  const bool needs_receive =
-      (send_kind(info.kind) && info.is_first) || (info.kind == MsgKind::kWriteImm && info.is_last);
-  if (needs_receive && receives_.empty()) return forget();
+  if (not_ready(info)) return forget();
   if (!length_good(v)) return forget();
-  if (send_kind(info.kind)) {
-    uint64_t room = 0;
-    for (const Sge& s : receives_.front().sges) room += s.length;
+  if (is_send(info.kind)) {
     const uint64_t before = info.is_first ? 0 : send_bytes_;
-    if (before + v.payload_len > room) return forget();
+    if (before + v.payload_len > receives_.front().room()) return forget();
     if (place_send(v) != Bad::kNone) return forget();
   } else if (place_write(v) != Bad::kNone) {
     return forget();
@@ -495,9 +489,7 @@ void Responder::ud_request(const FrameView& v) {
     return;
   }
   const RecvRequest& r = receives_.front();
-  uint64_t room = 0;
-  for (const Sge& s : r.sges) room += s.length;
-  if (uint64_t{kGrhBytes} + v.payload_len > room) {
+  if (uint64_t{kGrhBytes} + v.payload_len > r.room()) {
     ++stats_.dropped;
     return;
   }

@@ -52,7 +52,6 @@ class Responder {
   const ResponderStats& stats() const { return stats_; }
   uint32_t expected_psn() const { return epsn_; }
   Progress progress() const { return {epsn_, open_, write_left_}; }
-  uint32_t msn() const { return msn_; }
   size_t posted() const { return receives_.size(); }
   std::string text() const;
 
@@ -86,6 +85,7 @@ class Responder {
   void ud_request(const roce::FrameView& v);
   void duplicate(TimePs now, const roce::FrameView& v, bool known);
   bool opcode_fits(const roce::OpcodeInfo& info) const;
+  bool not_ready(const roce::OpcodeInfo& info) const;
   bool access_enabled(const roce::OpcodeInfo& info) const;
   bool length_good(const roce::FrameView& v) const;
   // Executes the payload of a SEND or WRITE; kNone when all went well.
@@ -95,7 +95,7 @@ class Responder {
   void execute_read(const roce::FrameView& v);
   void execute_atomic(const roce::FrameView& v);
   void end_of_message(const roce::FrameView& v);
-  void nak(roce::FrameView const& v, uint8_t code);
+  void nak(const roce::FrameView& v, uint8_t code);
   void acknowledge(TimePs now, uint32_t psn);
   void receive_done(const roce::FrameView& v, Status status, uint32_t bytes);
   void save(const Saved& s);

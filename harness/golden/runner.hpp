@@ -39,7 +39,6 @@ class Runner {
   const std::vector<std::string>& problems() const { return problems_; }
   // Where both sides are, for a run that hangs.
   std::string text();
-  uint64_t completions_seen() const { return side_[0].seen() + side_[1].seen(); }
   // An arena, for checkers.
   const Region& arena(size_t side) const { return side_[side].arena; }
   const std::vector<Region>& spares(size_t side) const { return side_[side].spares; }
@@ -57,7 +56,6 @@ class Runner {
     // Without acknowledgements nobody waits for a receive: a send that takes one goes when the peer
     // had posted it a step ago.
     size_t receives_taken = 0, receives_ready = 0;
-    uint64_t seen() const { return send_seen + recv_seen; }
   };
   SendRequest request(size_t side, size_t index) const;
   RecvRequest receive(size_t side, size_t index) const;

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/roce/opcode.hpp"
+
 namespace rnic::golden {
 
 enum class Verb : uint8_t {
@@ -40,6 +42,32 @@ constexpr bool is_read_or_atomic(Verb v) { return v == Verb::kRead || is_atomic(
 constexpr bool is_local(Verb v) { return v == Verb::kNop || v == Verb::kLocalInv; }
 // Takes a receive of the peer.
 constexpr bool takes_receive(Verb v) { return is_send(v) || v == Verb::kWriteImm; }
+
+// What its packets are on the wire; kNone for local ones.
+constexpr roce::MsgKind kind_of(Verb v) {
+  switch (v) {
+    case Verb::kSend:
+      return roce::MsgKind::kSend;
+    case Verb::kSendImm:
+      return roce::MsgKind::kSendImm;
+    case Verb::kSendInv:
+      return roce::MsgKind::kSendInv;
+    case Verb::kWrite:
+      return roce::MsgKind::kWrite;
+    case Verb::kWriteImm:
+      return roce::MsgKind::kWriteImm;
+    case Verb::kRead:
+      return roce::MsgKind::kReadRequest;
+    case Verb::kCompareSwap:
+      return roce::MsgKind::kCompareSwap;
+    case Verb::kFetchAdd:
+      return roce::MsgKind::kFetchAdd;
+    case Verb::kNop:
+    case Verb::kLocalInv:
+      break;
+  }
+  return roce::MsgKind::kNone;
+}
 
 struct Sge {
   uint32_t lkey = 0;
@@ -77,6 +105,12 @@ struct SendRequest {
 struct RecvRequest {
   uint64_t wr_id = 0;
   std::vector<Sge> sges{};
+
+  uint64_t room() const {
+    uint64_t n = 0;
+    for (const Sge& s : sges) n += s.length;
+    return n;
+  }
 };
 
 // The order of the completion statuses that applications know.

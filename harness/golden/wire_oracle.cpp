@@ -16,31 +16,6 @@ std::string hex(uint64_t v) {
   return t;
 }
 
-uint8_t opcode_of(Verb v, bool first, bool last, roce::Transport t) {
-  uint8_t op = 0;
-  switch (v) {
-    case Verb::kRead:
-      return roce::kRcReadRequest;
-    case Verb::kCompareSwap:
-      return roce::kRcCompareSwap;
-    case Verb::kFetchAdd:
-      return roce::kRcFetchAdd;
-    case Verb::kSendInv:
-      if (last) return first ? roce::kRcSendOnlyInv : roce::kRcSendLastInv;
-      [[fallthrough]];
-    default: {
-      const bool imm = v == Verb::kSendImm || v == Verb::kWriteImm;
-      op = is_write(v) ? roce::kRcWriteFirst : roce::kRcSendFirst;
-      // FIRST, MIDDLE, LAST, LAST with immediate, ONLY, ONLY with immediate
-      op += last ? (first ? 4 + imm : 2 + imm) : (first ? 0 : 1);
-    }
-  }
-  if (t == roce::Transport::kUc) op |= roce::kUcBase;
-  if (t == roce::Transport::kUd)
-    op = v == Verb::kSendImm ? roce::kUdSendOnlyImm : roce::kUdSendOnly;
-  return op;
-}
-
 }  // namespace
 
 WireOracle::WireOracle(const Program& program, size_t side, const OracleConfig& config)
@@ -54,7 +29,6 @@ WireOracle::WireOracle(const Program& program, size_t side, const OracleConfig& 
     messages_.push_back({psns_, n, i});
     psns_ += n;
   }
-  seen_.resize(psns_);
 }
 
 const WireOracle::Message* WireOracle::find(uint32_t psn, uint32_t& index) const {
@@ -86,16 +60,17 @@ std::string WireOracle::check(const roce::FrameView& v) {
     const bool behind = roce::psn_diff(v.psn, config_.first_psn) >= 0;
     return behind && program_.config.ending != Ending::kGood ? "" : place(v.psn);
   }
-  ++packets_;
   const ProgramSend& s = side_.sends[m->send];
   const uint32_t pmtu = program_.config.pmtu;
   const bool read = is_read_or_atomic(s.verb);
-  const bool first = index == 0, last = index + 1 == m->psns;
+  const bool last = index + 1 == m->psns;
   const uint32_t offset = index * pmtu;
   const auto wrong = [&](const char* what, uint64_t got, uint64_t want) {
     return place(v.psn) + ": " + what + " " + hex(got) + ", expected " + hex(want);
   };
-  const uint8_t opcode = opcode_of(s.verb, first, last, program_.config.transport);
+  const uint8_t opcode =
+      roce::message_segment(kind_of(s.verb), s.bytes(), pmtu, index, program_.config.transport)
+          .opcode;
   if (v.opcode != opcode) return wrong("opcode", v.opcode, opcode);
   const uint16_t ext = v.info().ext;
   const uint64_t va = config_.peer.va + s.remote_offset + (s.verb == Verb::kRead ? offset : 0);
@@ -132,14 +107,7 @@ std::string WireOracle::check(const roce::FrameView& v) {
       }
     }
   }
-  const uint32_t at = m->first + index;
-  const uint32_t until = s.verb == Verb::kRead ? m->first + m->psns : at + 1;
-  for (uint32_t i = at; i < until; ++i) seen_[i] = true;
   return "";
-}
-
-bool WireOracle::complete() const {
-  return std::all_of(seen_.begin(), seen_.end(), [](bool b) { return b; });
 }
 
 }  // namespace rnic::golden

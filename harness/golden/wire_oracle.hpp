@@ -27,9 +27,6 @@ class WireOracle {
   // A request packet of the QP. Packets of a request that is wrong on purpose, or behind it, are
   // not judged.
   std::string check(const roce::FrameView& v);
-  // Packets seen, and the share of the program's PSNs that were seen at least once.
-  uint64_t packets() const { return packets_; }
-  bool complete() const;
   // "request 7 (WRITE 5000 B), packet 2 of 5" of a PSN.
   std::string place(uint32_t psn) const;
 
@@ -44,9 +41,7 @@ class WireOracle {
   const SideProgram& side_;
   OracleConfig config_;
   std::vector<Message> messages_;
-  std::vector<bool> seen_;
   uint32_t psns_ = 0;
-  uint64_t packets_ = 0;
 };
 
 }  // namespace rnic::golden

@@ -13,8 +13,6 @@ namespace rnic::roce {
 
 namespace {
 
-constexpr uint8_t kSequenceError = 0x60, kInvalidRequest = 0x61, kOperationError = 0x63;
-
 bool is_read_response(uint8_t opcode) {
   return opcode >= kRcReadRespFirst && opcode <= kRcReadRespOnly;
 }
@@ -22,10 +20,12 @@ bool is_first(uint8_t opcode) { return opcode == kRcReadRespFirst || opcode == k
 // FIRST and MIDDLE are followed by more of the same READ.
 bool goes_on(uint8_t opcode) { return opcode == kRcReadRespFirst || opcode == kRcReadRespMiddle; }
 bool has_aeth(const FrameView& v) { return (v.info().ext & kExtAeth) != 0; }
-uint8_t syndrome_class(const FrameView& v) { return v.syndrome >> 5 & 3; }
-bool is_ack(const FrameView& v) { return v.opcode == kRcAcknowledge && syndrome_class(v) == 0; }
-bool is_nak(const FrameView& v) { return v.opcode == kRcAcknowledge && syndrome_class(v) == 3; }
-bool is_rnr(const FrameView& v) { return v.opcode == kRcAcknowledge && syndrome_class(v) == 1; }
+bool says(const FrameView& v, AethKind kind) {
+  return v.opcode == kRcAcknowledge && aeth_kind(v.syndrome) == kind;
+}
+bool is_ack(const FrameView& v) { return says(v, AethKind::kAck); }
+bool is_nak(const FrameView& v) { return says(v, AethKind::kNak); }
+bool is_rnr(const FrameView& v) { return says(v, AethKind::kRnrNak); }
 
 std::string text(const FrameView& v) {
   return fmt::format("{} PSN {:#x} syndrome {:#04x} MSN {} length {}", opcode_short_name(v.opcode),
@@ -72,10 +72,13 @@ struct Comparison {
                          !is_first(w.opcode) && is_first(h.opcode);
     if (w.opcode != h.opcode && !resumed) return false;
     if (has_aeth(w) && has_aeth(h)) {
-      if (syndrome_class(w) != syndrome_class(h) || w.msn != h.msn) return false;
+      const AethKind kind = aeth_kind(w.syndrome);
+      if (kind != aeth_kind(h.syndrome) || w.msn != h.msn) return false;
       // NAK codes and RNR timers count; credits do not.
-      if (syndrome_class(w) != 0 && w.syndrome != h.syndrome) {
-        if (w.syndrome != kOperationError || h.syndrome != kInvalidRequest) return false;
+      if (kind != AethKind::kAck && w.syndrome != h.syndrome) {
+        if (w.syndrome != make_syndrome(AethKind::kNak, kNakRemoteOperational) ||
+            h.syndrome != make_syndrome(AethKind::kNak, kNakInvalidRequest))
+          return false;
         ++out.allowed["buffer_nak"];
         return true;
       }
@@ -116,7 +119,7 @@ struct Comparison {
         ++at;
       } else if (is_ack(w) && covered(w.psn, at)) {
         ++out.allowed["coalesced"];
-      } else if (is_nak(w) && w.syndrome == kSequenceError && after_rnr) {
+      } else if (is_nak(w) && aeth_code(w.syndrome) == kNakSequence && after_rnr) {
         ++out.allowed["nak_after_rnr"];
       } else {
         differ(fmt::format("recorded {}, ours {}", text(w),

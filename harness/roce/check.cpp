@@ -61,9 +61,7 @@ void check_bth(const FrameView& v, ViolationList& out) {
   if (v.resv7 != 0) out.add(Rule::kReservedBits, v.resv7, 0);
   if (v.solicited) {
     // Meaningful on the last packet of a SEND and of a WRITE with immediate only.
-    const bool send = info.kind == MsgKind::kSend || info.kind == MsgKind::kSendImm ||
-                      info.kind == MsgKind::kSendInv;
-    if (!(info.is_last && (send || info.kind == MsgKind::kWriteImm))) {
+    if (!(info.is_last && (is_send(info.kind) || info.kind == MsgKind::kWriteImm))) {
       out.add(Rule::kSolicited, 1, 0);
     }
   }

@@ -59,6 +59,13 @@ enum class MsgKind : uint8_t {
   kFetchAdd,
   kCnp,
 };
+constexpr bool is_send(MsgKind k) {
+  return k == MsgKind::kSend || k == MsgKind::kSendImm || k == MsgKind::kSendInv;
+}
+constexpr bool is_write(MsgKind k) { return k == MsgKind::kWrite || k == MsgKind::kWriteImm; }
+constexpr bool is_atomic(MsgKind k) {
+  return k == MsgKind::kCompareSwap || k == MsgKind::kFetchAdd;
+}
 
 // Extended headers, in wire order.
 enum ExtFlags : uint16_t {

@@ -18,12 +18,6 @@ bool pkeys_match(uint16_t a, uint16_t b) {
   return ((a ^ b) & 0x7FFF) == 0 && ((a | b) & kFullMember) != 0;
 }
 
-bool is_send(MsgKind k) {
-  return k == MsgKind::kSend || k == MsgKind::kSendImm || k == MsgKind::kSendInv;
-}
-bool is_write(MsgKind k) { return k == MsgKind::kWrite || k == MsgKind::kWriteImm; }
-bool is_atomic(MsgKind k) { return k == MsgKind::kCompareSwap || k == MsgKind::kFetchAdd; }
-
 }  // namespace
 
 const char* to_string(RxVerdict v) {

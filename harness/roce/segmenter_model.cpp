@@ -12,11 +12,10 @@ SegmenterModel::SegmenterModel(const SegmenterConfig& config)
 }
 
 void SegmenterModel::expand(const WorkRequest& wr, std::vector<ExpectedPacket>& out) {
-  const bool send =
-      wr.kind == MsgKind::kSend || wr.kind == MsgKind::kSendImm || wr.kind == MsgKind::kSendInv;
-  const bool write = wr.kind == MsgKind::kWrite || wr.kind == MsgKind::kWriteImm;
+  const bool send = is_send(wr.kind);
+  const bool write = is_write(wr.kind);
   const bool read = wr.kind == MsgKind::kReadRequest;
-  const bool atomic = wr.kind == MsgKind::kCompareSwap || wr.kind == MsgKind::kFetchAdd;
+  const bool atomic = is_atomic(wr.kind);
   if (!send && !write && !read && !atomic) throw std::invalid_argument("segmenter: not a request");
   if (config_.transport != Transport::kRc && (read || atomic || wr.kind == MsgKind::kSendInv)) {
     throw std::invalid_argument("segmenter: only RC carries READ, ATOMIC and SEND with invalidate");

@@ -28,14 +28,13 @@ bool in_class(PacketClass c, bool is_roce, const roce::FrameView& v) {
     case PacketClass::kRequest:
       return info.is_request;
     case PacketClass::kSend:
-      return info.kind == MsgKind::kSend || info.kind == MsgKind::kSendImm ||
-             info.kind == MsgKind::kSendInv;
+      return roce::is_send(info.kind);
     case PacketClass::kWrite:
-      return info.kind == MsgKind::kWrite || info.kind == MsgKind::kWriteImm;
+      return roce::is_write(info.kind);
     case PacketClass::kReadRequest:
       return info.kind == MsgKind::kReadRequest;
     case PacketClass::kAtomic:
-      return info.kind == MsgKind::kCompareSwap || info.kind == MsgKind::kFetchAdd;
+      return roce::is_atomic(info.kind);
     case PacketClass::kResponse:
       return info.kind == MsgKind::kAck || info.kind == MsgKind::kReadResponse ||
              info.kind == MsgKind::kAtomicAck;

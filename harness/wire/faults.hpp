@@ -109,7 +109,6 @@ class CableFaults {
   // Directions without rules stay cut-through.
   void install(Link& link);
   Faults& direction(int from) { return *directions_[static_cast<size_t>(from)]; }
-  const std::vector<FaultRule>& rules() const { return rules_; }
   uint64_t done(FaultAction a) const;
   // One line per rule: what it does, what it saw, how often it acted.
   std::string text() const;

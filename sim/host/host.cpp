@@ -89,6 +89,19 @@ void Host::restart(uint8_t peer_id) {
   start(peer_id);
 }
 
+void Host::ignore_written_rings(mem::MemoryChecker& checker) const {
+  for (const auto& [addr, size] : rings_) node_.ignore(checker, addr, size);
+}
+
+void Host::ignore_rings(mem::MemoryChecker& checker) const {
+  ignore_written_rings(checker);
+  for (const auto& q : qps_) {
+    const driver::QueuePair& qp = *q->qp;
+    node_.ignore(checker, qp.sq_addr(), uint64_t{RNIC_WQE_BLOCK} << qp.log_sq());
+    node_.ignore(checker, qp.rq_addr(), uint64_t{RNIC_WQE_BLOCK} << qp.log_rq());
+  }
+}
+
 Region& Host::region(Place place, uint64_t size, uint64_t misalign, const driver::MrRequest& access,
                      size_t gpu) {
   auto r = std::make_unique<Region>();

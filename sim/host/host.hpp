@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "harness/driver/device.hpp"
+#include "harness/roce/psn.hpp"
 #include "sim/node/node_bus.hpp"
 
 namespace rnic::sim {
@@ -58,11 +59,14 @@ struct Qp {
   uint32_t next_psn = 0;                    // of the next message, as the programs reckon
   std::deque<driver::Completion> received;  // of the receive side, in order
   uint32_t number() const { return qp->number(); }
-  uint32_t packets(uint32_t bytes) const { return bytes == 0 ? 1 : (bytes + mtu - 1) / mtu; }
+  // The last PSN of a message of so many bytes that begins at `first`.
+  uint32_t last_psn(uint32_t first, uint32_t bytes) const {
+    return roce::psn_add(first, roce::message_psns(bytes, mtu) - 1);
+  }
   // Takes the PSNs of a message of so many bytes; returns the first.
   uint32_t take_psns(uint32_t bytes) {
     const uint32_t first = next_psn;
-    next_psn = (next_psn + packets(bytes)) & 0xFFFFFF;
+    next_psn = roce::psn_add(last_psn(first, bytes), 1);
     return first;
   }
 };
@@ -115,8 +119,10 @@ class Host {
   driver::Mac mac(uint8_t id) const { return {0x02, 0, 0, 0, 0, id}; }
   driver::Ip ip(uint8_t id) const;
   std::vector<std::unique_ptr<Qp>>& qps() { return qps_; }
-  // Every ring that the NIC may write: (bus address, size), for memory checkers.
-  const std::vector<std::pair<uint64_t, uint64_t>>& written_rings() const { return rings_; }
+  // Puts aside, for a memory checker, the rings that the NIC may write; ignore_rings() also those
+  // that programs write.
+  void ignore_written_rings(mem::MemoryChecker& checker) const;
+  void ignore_rings(mem::MemoryChecker& checker) const;
 
  private:
   World& world_;
@@ -127,7 +133,7 @@ class Host {
   std::unique_ptr<driver::EventQueue> eq_;
   std::vector<std::unique_ptr<Qp>> qps_;
   std::vector<std::unique_ptr<Region>> regions_;
-  std::vector<std::pair<uint64_t, uint64_t>> rings_;
+  std::vector<std::pair<uint64_t, uint64_t>> rings_;  // that the NIC writes: bus address, size
   uint64_t device_next_ = 0;
   uint32_t next_mr_ = 1;
 };

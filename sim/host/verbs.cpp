@@ -44,8 +44,6 @@ std::vector<driver::Segment> segments(const std::vector<golden::Sge>& list) {
   return out;
 }
 
-}  // namespace
-
 Status verbs_status(uint8_t cqe_status) {
   switch (cqe_status) {
     case RNIC_CQE_STATUS_SUCCESS:
@@ -75,6 +73,8 @@ Status verbs_status(uint8_t cqe_status) {
       throw std::runtime_error("CQE status " + std::to_string(cqe_status) + " has no verbs status");
   }
 }
+
+}  // namespace
 
 uint32_t HostEndpoint::attach(Qp& qp) {
   Queue q;
@@ -150,14 +150,9 @@ bool HostEndpoint::post_send(uint32_t qp, const golden::SendRequest& request) {
   w.signaled = request.signaled;
   w.solicited = request.solicited;
   w.fence = request.fence;
-  const uint32_t blocks = w.use_inline
-                              ? static_cast<uint32_t>((32 + w.inline_data.size() + 63) / 64)
-                              : (w.local.size() > 2 ? 2 : 1);
-  if (ring.free_blocks() < blocks) return false;
+  if (ring.free_blocks() < driver::wqe_blocks(w)) return false;
   const uint16_t index = ring.post(w);
-  golden::SendRequest& kept = q.sends[index & (q.sends.size() - 1)];
-  kept.wr_id = request.wr_id;
-  kept.verb = request.verb;
+  q.sends[index & (q.sends.size() - 1)] = {request.wr_id, request.verb};
   ring.ring();
   return true;
 }
@@ -182,7 +177,7 @@ std::optional<golden::Completion> HostEndpoint::poll(uint32_t qp) {
   out.status = verbs_status(c->status);
   out.bytes = c->byte_count;
   if (c->opcode == RNIC_CQE_OPCODE_REQ || c->opcode == RNIC_CQE_OPCODE_REQ_ERR) {
-    const golden::SendRequest& kept = q.sends[c->wqe_index & (q.sends.size() - 1)];
+    const Sent& kept = q.sends[c->wqe_index & (q.sends.size() - 1)];
     out.wr_id = kept.wr_id;
     out.verb = kept.verb;
     q.qp->qp->completed(c->wqe_index);

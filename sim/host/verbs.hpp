@@ -25,7 +25,6 @@ class HostEndpoint final : public golden::Endpoint {
   // its Q_Key, and reaches every peer by `path`.
   uint32_t attach(Qp& qp);
   uint32_t attach_ud(Qp& qp, uint32_t qkey, uint32_t path = 0);
-  Qp& qp(uint32_t n) { return *queues_.at(n).qp; }
   // What add_region() made, for memory checkers.
   const std::vector<Region*>& regions() const { return regions_; }
 
@@ -41,12 +40,16 @@ class HostEndpoint final : public golden::Endpoint {
   std::string state_of(uint32_t qp) override;
 
  private:
+  struct Sent {
+    uint64_t wr_id = 0;
+    golden::Verb verb = golden::Verb::kNop;
+  };
   struct Queue {
     Qp* qp = nullptr;
     bool ud = false;
     uint32_t qkey = 0, path = 0;
-    std::vector<golden::SendRequest> sends;  // by block index, what is needed of them
-    std::vector<uint64_t> receives;          // wr_id by block index
+    std::vector<Sent> sends;         // by block index
+    std::vector<uint64_t> receives;  // wr_id by block index
     uint32_t receives_out = 0;
   };
   Region& region_of(const golden::Region& r);
@@ -56,7 +59,5 @@ class HostEndpoint final : public golden::Endpoint {
   std::vector<Queue> queues_;
   std::vector<Region*> regions_;
 };
-
-golden::Status verbs_status(uint8_t cqe_status);
 
 }  // namespace rnic::sim

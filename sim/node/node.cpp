@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/node/node.hpp"
 
+#include <algorithm>
+
 namespace rnic::sim {
 
 Node::Node(const NodeConfig& config) : config_(config), iommu_(config.iommu) {
@@ -15,6 +17,13 @@ Node::Node(const NodeConfig& config) : config_(config), iommu_(config.iommu) {
   nic_->attach(*port_, *fabric_, nullptr, nullptr);
   next_core_ = config_.core_phase_ps + nic_->info().core_ps;
   next_mac_ = config_.mac_phase_ps + nic_->info().mac_ps;
+}
+
+void Node::ignore(mem::MemoryChecker& checker, uint64_t bus_addr, uint64_t size) const {
+  for (uint64_t at = 0; at < size; at += mem::kPageBytes) {
+    const auto t = iommu_.peek(bus_addr + at, 1, mem::kRead);
+    if (t.ok) checker.ignore(t.phys, std::min(mem::kPageBytes, size - at));
+  }
 }
 
 void Node::plug(wire::Link& link, int end) {

@@ -18,6 +18,7 @@
 #include "harness/mem/dma_allocator.hpp"
 #include "harness/mem/iommu.hpp"
 #include "harness/mem/memory.hpp"
+#include "harness/mem/memory_checker.hpp"
 #include "harness/pcie/fabric.hpp"
 #include "harness/wire/wire.hpp"
 #include "sim/node/nic.hpp"
@@ -45,6 +46,9 @@ class Node {
   void plug(wire::Link& link, int end);
   // What it sends comes back to it.
   void plug_loop(wire::Link& link);
+
+  // Puts [bus_addr, bus_addr + size) aside, for a checker of this node's memory.
+  void ignore(mem::MemoryChecker& checker, uint64_t bus_addr, uint64_t size) const;
 
   // Every edge up to and including `until`.
   void run_until(TimePs until);

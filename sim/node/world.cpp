@@ -19,7 +19,6 @@ Node& World::add_node(const NodeConfig& config) {
 wire::Link& World::connect(Node& a, Node& b, const wire::LinkConfig& config) {
   wire::LinkConfig c = config;
   c.fcs_in_stream = a.nic().info().gen_fcs;
-  c.tx_fifo_bytes = mac_fifo_bytes(a);
   // One beat ahead: enough to send frames back to back. A MAC that takes more would ask faster than
   // core_clk can give.
   c.tx_fifo_bytes = a.nic().info().data_w / 8;

@@ -110,7 +110,7 @@ void run_latency(Session& s, const std::string& name, const LatencyStep& step) {
     m.bytes = step.size;
     m.target_addr = dst.iova;
     m.first_psn = qa->take_psns(step.size);
-    m.last_psn = (m.first_psn + qa->packets(step.size) - 1) & 0xFFFFFF;
+    m.last_psn = qa->last_psn(m.first_psn, step.size);
     m.start_ps = std::max(s.world().now_ps(), s.kit(from).node->fabric().now_ps());
     if (gpu_src != nullptr) {
       bool copied = false;

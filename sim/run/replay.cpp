@@ -23,16 +23,9 @@ constexpr TimePs kMinGapPs = 2'000'000;
 constexpr TimePs kMaxGapPs = 3'000'000;  // longer pauses of the recording are cut to this
 constexpr TimePs kSettlePs = 20'000'000;
 
-driver::Mac mac_of(const roce::MacAddr& m) {
-  driver::Mac out;
-  std::copy(m.begin(), m.end(), out.begin());
-  return out;
-}
-
 // The driver wants IPv4 in the last four bytes, the rest zero.
 driver::Ip ip_of(const roce::IpAddr& ip) {
-  driver::Ip out{};
-  std::copy(ip.begin(), ip.end(), out.begin());
+  driver::Ip out = ip;
   if (roce::is_ipv4(ip)) std::fill(out.begin(), out.begin() + 12, uint8_t{0});
   return out;
 }
@@ -138,8 +131,8 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
   driver::PathRequest path;
   path.ecn = 0;
   path.index = 1;
-  path.dmac = mac_of(peer.mac);
-  path.smac = mac_of(self.mac);
+  path.dmac = peer.mac;
+  path.smac = self.mac;
   path.ipv6 = !roce::is_ipv4(self.ip);
   path.sip = ip_of(self.ip);
   path.dip = ip_of(peer.ip);
@@ -195,15 +188,9 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
   checker.snapshot();
   if (self.has_region) checker.ignore(memory, 0, memory.size());
   if (self.receives > 0) checker.ignore(received, 0, received.size());
-  const auto ignore_ring = [&](uint64_t addr, uint64_t size) {
-    for (uint64_t at = 0; at < size; at += mem::kPageBytes) {
-      const auto t = node.iommu().peek(addr + at, 1, mem::kRead);
-      if (t.ok) checker.ignore(t.phys, mem::kPageBytes);
-    }
-  };
-  ignore_ring(cq->ring_addr(), uint64_t{RNIC_CQE_BYTES} << 11);
-  ignore_ring(qp->rq_addr(), uint64_t{RNIC_WQE_BLOCK} << qp->log_rq());
-  for (const auto& [addr, size] : host.written_rings()) ignore_ring(addr, size);
+  node.ignore(checker, cq->ring_addr(), uint64_t{RNIC_CQE_BYTES} * cq->entries());
+  node.ignore(checker, qp->rq_addr(), uint64_t{RNIC_WQE_BLOCK} << qp->log_rq());
+  host.ignore_written_rings(checker);
 
   // The recording, with its pauses cut.
   bool posted = false;

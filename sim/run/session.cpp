@@ -137,18 +137,7 @@ void Session::problem(const std::string& text) {
 void Session::snapshot_memory() {
   for (NodeKit& k : kits_) {
     k.host_check->snapshot();
-    // Rings that the NIC writes, and those that the programs write.
-    std::vector<std::pair<uint64_t, uint64_t>> rings = k.host->written_rings();
-    for (auto& q : k.host->qps()) {
-      rings.emplace_back(q->qp->sq_addr(), uint64_t{RNIC_WQE_BLOCK} << q->qp->log_sq());
-      rings.emplace_back(q->qp->rq_addr(), uint64_t{RNIC_WQE_BLOCK} << q->qp->log_rq());
-    }
-    for (const auto& [addr, size] : rings) {
-      for (uint64_t at = 0; at < size; at += mem::kPageBytes) {
-        const auto t = k.node->iommu().peek(addr + at, 1, mem::kRead);
-        if (t.ok) k.host_check->ignore(t.phys, std::min(mem::kPageBytes, size - at));
-      }
-    }
+    k.host->ignore_rings(*k.host_check);
     if (k.gpu_check) k.gpu_check->snapshot();
   }
 }

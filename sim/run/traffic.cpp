@@ -155,7 +155,7 @@ void post(Session& s, const std::string& name, FlowRun& r, Lane& l,
         t.peer_qpn = l.peer->number();
         t.wqe_index = m.index;
         t.first_psn = psn;
-        t.last_psn = (psn + l.self->packets(m.len) - 1) & 0xFFFFFF;
+        t.last_psn = l.self->last_psn(psn, m.len);
         t.bytes = m.len;
         t.start_ps = t.store_ps = s.world().now_ps();
         t.alone = false;

@@ -15,6 +15,7 @@
 #include "harness/golden/runner.hpp"
 #include "harness/wire/faults.hpp"
 #include "harness/wire/tap.hpp"
+#include "tests/support/weather.hpp"
 
 namespace rnic::test {
 
@@ -96,15 +97,5 @@ class Pair {
   wire::TimePs grain_;
   uint32_t pairs_ = 0;
 };
-
-// Loss, duplication, reordering and corruption, each of every packet with probability `p`.
-inline std::vector<wire::FaultRule> bad_weather(double p) {
-  using wire::FaultAction;
-  return {{.action = FaultAction::kDrop, .probability = p},
-          {.action = FaultAction::kDuplicate, .probability = p},
-          {.action = FaultAction::kReorder, .probability = p},
-          {.action = FaultAction::kCorrupt, .probability = p / 2, .bits = 2},
-          {.action = FaultAction::kCorrupt, .probability = p / 2, .bits = 2, .bad_fcs = false}};
-}
 
 }  // namespace rnic::test

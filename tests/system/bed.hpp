@@ -141,17 +141,7 @@ class Bed {
       Side& s = side(i);
       s.memory->snapshot();
       if (s.gpu_memory) s.gpu_memory->snapshot();
-      for (const auto& [addr, size] : s.host->written_rings()) ignore(s, addr, size);
-      for (auto& q : s.host->qps()) {
-        ignore(s, q->qp->sq_addr(), uint64_t{RNIC_WQE_BLOCK} << q->qp->log_sq());
-        ignore(s, q->qp->rq_addr(), uint64_t{RNIC_WQE_BLOCK} << q->qp->log_rq());
-      }
-    }
-  }
-  static void ignore(Side& s, uint64_t addr, uint64_t size) {
-    for (uint64_t at = 0; at < size; at += mem::kPageBytes) {
-      const auto t = s.node->iommu().peek(addr + at, 1, mem::kRead);
-      if (t.ok) s.memory->ignore(t.phys, std::min(mem::kPageBytes, size - at));
+      s.host->ignore_rings(*s.memory);
     }
   }
   // The bytes that must be in a region of `s` at the end.

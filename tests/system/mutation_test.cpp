@@ -261,17 +261,7 @@ class Twin {
   }
   void watch() {
     memory_->snapshot();
-    const auto ignore = [&](uint64_t addr, uint64_t size) {
-      for (uint64_t at = 0; at < size; at += mem::kPageBytes) {
-        const auto t = node_->iommu().peek(addr + at, 1, mem::kRead);
-        if (t.ok) memory_->ignore(t.phys, std::min(mem::kPageBytes, size - at));
-      }
-    };
-    for (const auto& [addr, size] : host_->written_rings()) ignore(addr, size);
-    for (auto& q : host_->qps()) {
-      ignore(q->qp->sq_addr(), uint64_t{RNIC_WQE_BLOCK} << q->qp->log_sq());
-      ignore(q->qp->rq_addr(), uint64_t{RNIC_WQE_BLOCK} << q->qp->log_rq());
-    }
+    host_->ignore_rings(*memory_);
     memory_->ignore(region_->buffer, 0, kBytes);
     memory_->ignore(receive_->buffer, 0, kReceiveBytes);
   }

@@ -45,6 +45,12 @@ VerbsConnect quick(uint32_t mtu) { return {.mtu = mtu, .timeout = 3}; }
 
 golden::RunnerConfig late() { return {.late_receives = 0.7}; }
 
+// For programs of which one side asks and the other answers: who asks is side 0.
+ProgramRun one_sided(GoldenBed& bed, bool rtl_asks) {
+  if (rtl_asks) return {bed.world, *bed.rtl, bed.gold};
+  return {bed.world, bed.gold, *bed.rtl};
+}
+
 }  // namespace
 
 TEST_CASE("WRITE programs between the RTL and the golden endpoint, both ways, clean wire") {
@@ -110,9 +116,7 @@ TEST_CASE("programs of all verbs, one side asks and the other answers") {
       ProgramConfig c = all_verbs(context_seed() * 10 + mtu, mtu);
       c.both_ways = false;
       const Program p = make_program(c);
-      golden::Endpoint& first = rtl_asks ? static_cast<golden::Endpoint&>(*bed.rtl) : bed.gold;
-      golden::Endpoint& second = rtl_asks ? static_cast<golden::Endpoint&>(bed.gold) : *bed.rtl;
-      ProgramRun run(bed.world, first, second);
+      ProgramRun run = one_sided(bed, rtl_asks);
       run.add(p, 0);
       REQUIRE(run.run(10'000'000'000));
       for (const std::string& m : bed.tap.messages()) FAIL_CHECK(m);
@@ -134,9 +138,7 @@ TEST_CASE("each verb alone, the RTL as requester and as responder") {
       c.weights = {};
       c.weights[v] = 1;
       const Program p = make_program(c);
-      golden::Endpoint& first = rtl_asks ? static_cast<golden::Endpoint&>(*bed.rtl) : bed.gold;
-      golden::Endpoint& second = rtl_asks ? static_cast<golden::Endpoint&>(bed.gold) : *bed.rtl;
-      ProgramRun run(bed.world, first, second);
+      ProgramRun run = one_sided(bed, rtl_asks);
       run.add(p, 0);
       CHECK(run.run(5'000'000'000));
       for (const std::string& m : bed.tap.messages()) FAIL_CHECK(m);
@@ -247,9 +249,7 @@ TEST_CASE("one side asks through bad weather, RTL against golden") {
       c.both_ways = false;
       c.requests = 150;
       const Program p = make_program(c);
-      golden::Endpoint& first = rtl_asks ? static_cast<golden::Endpoint&>(*bed.rtl) : bed.gold;
-      golden::Endpoint& second = rtl_asks ? static_cast<golden::Endpoint&>(bed.gold) : *bed.rtl;
-      ProgramRun run(bed.world, first, second);
+      ProgramRun run = one_sided(bed, rtl_asks);
       run.add(p, 0, late());
       bed.judge(run, 0, rtl_asks ? 0 : 1);
       bed.tap.on_frame = [&](const wire::FrameInfo& f, const roce::ViolationList&) { run.see(f); };
@@ -348,9 +348,7 @@ TEST_CASE("programs that end with an error, the RTL as requester and as responde
       c.max_bytes = 8192;
       c.ending = ending;
       const Program p = make_program(c);
-      golden::Endpoint& first = rtl_asks ? static_cast<golden::Endpoint&>(*bed.rtl) : bed.gold;
-      golden::Endpoint& second = rtl_asks ? static_cast<golden::Endpoint&>(bed.gold) : *bed.rtl;
-      ProgramRun run(bed.world, first, second);
+      ProgramRun run = one_sided(bed, rtl_asks);
       run.add(p, 0);
       CHECK(run.run(10'000'000'000));
     }

@@ -52,12 +52,7 @@ class Lone {
 
   void watch() {
     checker->snapshot();
-    for (const auto& [addr, size] : host->written_rings()) {
-      for (uint64_t at = 0; at < size; at += mem::kPageBytes) {
-        const auto t = node->iommu().peek(addr + at, 1, mem::kRead);
-        if (t.ok) checker->ignore(t.phys, std::min(mem::kPageBytes, size - at));
-      }
-    }
+    host->ignore_written_rings(*checker);
   }
   std::vector<uint8_t> frame(const roce::FrameSpec& s, std::span<const uint8_t> payload) const {
     std::vector<uint8_t> f(roce::frame_size(s, payload.size()));

@@ -15,19 +15,10 @@
 #include "harness/golden/wire_oracle.hpp"
 #include "harness/wire/faults.hpp"
 #include "sim/host/verbs.hpp"
+#include "tests/support/weather.hpp"
 #include "tests/system/bed.hpp"
 
 namespace rnic::test {
-
-// Loss, duplication, reordering and corruption, each of every packet with probability `p`.
-inline std::vector<wire::FaultRule> bad_weather(double p) {
-  using wire::FaultAction;
-  return {{.action = FaultAction::kDrop, .probability = p},
-          {.action = FaultAction::kDuplicate, .probability = p},
-          {.action = FaultAction::kReorder, .probability = p},
-          {.action = FaultAction::kCorrupt, .probability = p / 2, .bits = 2},
-          {.action = FaultAction::kCorrupt, .probability = p / 2, .bits = 2, .bad_fcs = false}};
-}
 
 inline constexpr uint32_t kQkey = 0x11112222;  // of UD QPs
 
@@ -251,18 +242,8 @@ class GoldenBed {
   // Only the programs' regions and the rings may change; the regions are compared by the runner.
   void watch() {
     memory->snapshot();
-    for (const auto& [addr, size] : host->written_rings()) ignore(addr, size);
-    for (auto& q : host->qps()) {
-      ignore(q->qp->sq_addr(), uint64_t{RNIC_WQE_BLOCK} << q->qp->log_sq());
-      ignore(q->qp->rq_addr(), uint64_t{RNIC_WQE_BLOCK} << q->qp->log_rq());
-    }
+    host->ignore_rings(*memory);
     for (const sim::Region* r : rtl->regions()) memory->ignore(r->buffer, 0, r->size);
-  }
-  void ignore(uint64_t addr, uint64_t size) {
-    for (uint64_t at = 0; at < size; at += mem::kPageBytes) {
-      const auto t = node->iommu().peek(addr + at, 1, mem::kRead);
-      if (t.ok) memory->ignore(t.phys, std::min(mem::kPageBytes, size - at));
-    }
   }
 
  public:
