@@ -142,11 +142,12 @@ const Capabilities& Device::probe() {
                     hash, RNIC_MAP_HASH));
   wait_ready();
   const uint32_t data = read(RNIC_CSR_CAP_DATA), cq = read(RNIC_CSR_CAP_CQ),
-                 mr = read(RNIC_CSR_CAP_MR);
+                 mr = read(RNIC_CSR_CAP_MR), qp = read(RNIC_CSR_CAP_QP);
   const uint32_t path = read(RNIC_CSR_CAP_PATH), clk = read(RNIC_CSR_CLK_PERIOD);
   cap_.data_w = RNIC_FIELD_GET(RNIC_CSR_CAP_DATA_DATA_W_MASK, data);
   cap_.gen_fcs = RNIC_FIELD_GET(RNIC_CSR_CAP_DATA_GEN_FCS_MASK, data) != 0;
-  cap_.n_qp = RNIC_FIELD_GET(RNIC_CSR_CAP_QP_N_QP_MASK, read(RNIC_CSR_CAP_QP));
+  cap_.n_qp = RNIC_FIELD_GET(RNIC_CSR_CAP_QP_N_QP_MASK, qp);
+  cap_.page_stride = 1U << RNIC_FIELD_GET(RNIC_CSR_CAP_QP_PAGE_SHIFT_MASK, qp);
   cap_.n_cq = RNIC_FIELD_GET(RNIC_CSR_CAP_CQ_N_CQ_MASK, cq);
   cap_.n_eq = RNIC_FIELD_GET(RNIC_CSR_CAP_CQ_N_EQ_MASK, cq);
   cap_.n_mr = RNIC_FIELD_GET(RNIC_CSR_CAP_MR_N_MR_MASK, mr);
@@ -298,7 +299,7 @@ std::unique_ptr<QueuePair> Device::create_qp(QpRequest r) {
   // The BlueFlame slice: BAR1 / N_QP rounded down to a power of two, BF_SLICE_MAX at most.
   uint32_t slice = RNIC_BF_SLICE_MAX;
   while (uint64_t{slice} * cap_.n_qp > RNIC_BAR1_SIZE) slice /= 2;
-  qp->set_slice_bytes(slice);
+  qp->set_windows(cap_.page_stride, slice);
   Command c(RNIC_CMD_OPCODE_CREATE_QP, r.qpn);
   rnic_cmd_qp_set_type(c.bytes, r.service);
   rnic_cmd_qp_set_sq_sig_all(c.bytes, r.sq_sig_all);

@@ -34,6 +34,7 @@ Ip ipv4(uint8_t a, uint8_t b, uint8_t c, uint8_t d);
 struct Capabilities {
   uint32_t data_w = 0, n_qp = 0, n_cq = 0, n_eq = 0, n_mr = 0, n_pd = 0, n_path = 0, n_msix = 0,
            devmem_bytes = 0;
+  uint32_t page_stride = RNIC_PAGE_STRIDE;  // bytes between the doorbell pages of two QPs
   uint32_t core_ps = 0, mac_ps = 0;
   bool gen_fcs = false;
 };

@@ -215,7 +215,7 @@ uint16_t QueuePair::post_raw(std::vector<uint8_t> wqe) {
 
 void QueuePair::ring() {
   bus_.write_barrier();
-  bus_.write32(Bar::kDoorbell, qpn_ * RNIC_PAGE_STRIDE + RNIC_PAGE_TX_WQE_PROD, prod_);
+  bus_.write32(Bar::kDoorbell, page_addr() + RNIC_PAGE_TX_WQE_PROD, prod_);
 }
 
 void QueuePair::push_blueflame(uint16_t index) {
@@ -253,7 +253,7 @@ uint16_t QueuePair::post_receive(const std::vector<Segment>& segments) {
 
 void QueuePair::ring_receives() {
   bus_.write_barrier();
-  bus_.write32(Bar::kDoorbell, qpn_ * RNIC_PAGE_STRIDE + RNIC_PAGE_RX_WQE_PROD, rq_prod_);
+  bus_.write32(Bar::kDoorbell, page_addr() + RNIC_PAGE_RX_WQE_PROD, rq_prod_);
 }
 
 }  // namespace rnic::driver

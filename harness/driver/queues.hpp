@@ -117,7 +117,12 @@ class QueuePair {
   uint32_t free_blocks() const;
   DmaMemory& sq() { return *sq_; }
   void reset_indices();
-  void set_slice_bytes(uint32_t bytes) { slice_ = bytes; }
+  // The pages of a QP: bytes between two of BAR0, bytes of a BlueFlame slice in BAR1.
+  void set_windows(uint32_t page_stride, uint32_t slice) {
+    page_stride_ = page_stride;
+    slice_ = slice;
+  }
+  uint32_t page_addr() const { return qpn_ * page_stride_; }  // in BAR0
 
  private:
   uint32_t blocks_at(uint16_t index) const { return blocks_[index & ((1u << log_sq_) - 1)]; }
@@ -127,7 +132,7 @@ class QueuePair {
   uint32_t qpn_, log_sq_, log_rq_;
   std::unique_ptr<DmaMemory> sq_, rq_;
   uint16_t prod_ = 0, cons_ = 0, rq_prod_ = 0;
-  uint32_t slice_ = 0;
+  uint32_t page_stride_ = 0, slice_ = 0;
   std::vector<uint8_t> blocks_;  // blocks of the WQE that begins at a ring position
 };
 

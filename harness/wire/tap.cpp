@@ -28,7 +28,9 @@ void Tap::take(const FrameInfo& frame) {
   if (frame.flags.err) {
     ++bad_frames_;
   } else if (config_.check) {
-    bad = roce::check_frame(frame.bytes, config_.rules);
+    roce::CheckOptions rules = config_.rules;
+    rules.has_fcs = frame.has_fcs;
+    bad = roce::check_frame(frame.bytes, rules);
     if (bad.is_roce) ++roce_frames_;
     if (!bad.empty()) {
       ++violations_;
@@ -50,7 +52,7 @@ void Tap::take(const FrameInfo& frame) {
     spare_.pop_back();
   }
   // Capture files hold frames without FCS.
-  const size_t fcs = config_.rules.has_fcs && frame.bytes.size() > kFcsBytes ? kFcsBytes : 0;
+  const size_t fcs = frame.has_fcs && frame.bytes.size() > kFcsBytes ? kFcsBytes : 0;
   r.bytes.assign(frame.bytes.begin(), frame.bytes.end() - static_cast<std::ptrdiff_t>(fcs));
   held_[dir].push_back(std::move(r));
   seen_ps_[dir] = frame.first_ps;

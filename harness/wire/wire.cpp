@@ -7,6 +7,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "harness/roce/bytes.hpp"
+#include "harness/roce/crc.hpp"
+
 namespace rnic::wire {
 namespace {
 
@@ -136,6 +139,7 @@ class Direction {
   void recycle_spent();
   Frame* current(TimePs now);
   FrameInfo rx_info(const Frame& f) const;
+  static void take_fcs(FrameInfo& info);
 
   const LinkConfig& config_;
   const int index_;
@@ -258,8 +262,13 @@ void Direction::finish(FrameFlags flags) {
   f->tx_last_ps = end.ceil_ps();
   f->last_ps = end.ceil_ps() + config_.delay_ps;
   if (!observers_.empty()) {
-    const FrameInfo info{
-        {f->data.get(), f->length}, f->tx_first_ps, f->tx_last_ps, f->number, index_, f->flags};
+    const FrameInfo info{{f->data.get(), f->length},
+                         config_.fcs_in_stream,
+                         f->tx_first_ps,
+                         f->tx_last_ps,
+                         f->number,
+                         index_,
+                         f->flags};
     for (FrameObserver* o : observers_) o->on_tx(info);
   }
   if (hook_ != nullptr) {
@@ -402,7 +411,12 @@ TimePs Direction::send(TimePs now, std::span<const uint8_t> bytes, bool err) {
   if (hook_ != nullptr) pump(now);
   begin(now);
   const TimePs first = cur_->tx_first_ps;
-  append(bytes.data(), static_cast<uint32_t>(bytes.size()), true, err);
+  append(bytes.data(), static_cast<uint32_t>(bytes.size()), !config_.fcs_in_stream, err);
+  if (config_.fcs_in_stream && in_frame_) {
+    uint8_t fcs[kFcsBytes];
+    roce::store_le32(fcs, roce::crc32(bytes));
+    append(fcs, kFcsBytes, true, err);
+  }
   swallow_ = false;
   if (hook_ != nullptr) pump(now);
   set_horizon(now);
@@ -432,7 +446,13 @@ void Direction::recycle_spent() {
 }
 
 FrameInfo Direction::rx_info(const Frame& f) const {
-  return {{f.data.get(), f.length}, f.first.ceil_ps(), f.last_ps, f.number, index_, f.flags};
+  return {{f.data.get(), f.length},
+          config_.fcs_in_stream,
+          f.first.ceil_ps(),
+          f.last_ps,
+          f.number,
+          index_,
+          f.flags};
 }
 
 bool Direction::rx_edge(TimePs now, RxBeat& beat) {
@@ -495,7 +515,16 @@ bool Direction::take(TimePs now, FrameInfo& info) {
   rx_.bytes += f->length;
   if (f->flags.err) ++rx_.errors;
   for (FrameObserver* o : observers_) o->on_rx(info);
+  if (config_.fcs_in_stream) take_fcs(info);
   return true;
+}
+
+void Direction::take_fcs(FrameInfo& info) {
+  if (info.bytes.size() <= kFcsBytes) return;  // a runt, flagged as such
+  const auto frame = info.bytes.first(info.bytes.size() - kFcsBytes);
+  if (roce::crc32(frame) != roce::load_le32(&info.bytes[frame.size()])) info.flags.err = true;
+  info.bytes = frame;
+  info.has_fcs = false;
 }
 
 TimePs Direction::next_time() const {

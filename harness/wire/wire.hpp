@@ -57,7 +57,8 @@ struct LinkConfig {
   TimePs rx_max_lag_ps = 1'000'000;
 };
 
-// The MAC stream at one end. A software endpoint (send() and take()) has beat_bytes 0.
+// The MAC stream at one end. A software endpoint (send() and take()) has beat_bytes 0; it has a MAC
+// of its own and gives and gets frames without FCS.
 struct EndConfig {
   uint32_t beat_bytes = 0;   // width of the stream
   TimePs period_ps = 0;      // mac_clk
@@ -90,7 +91,8 @@ struct FrameFlags {
 };
 
 struct FrameInfo {
-  std::span<const uint8_t> bytes{};  // stream bytes (with FCS only when fcs_in_stream)
+  std::span<const uint8_t> bytes{};  // stream bytes; of take(): without FCS
+  bool has_fcs = false;              // the last four of `bytes` are the FCS
   TimePs first_ps = 0;               // first byte after the preamble, at this end of the cable
   TimePs last_ps = 0;                // end of the FCS, at this end of the cable
   uint64_t number = 0;               // 0, 1, .. in the order of transmission, per direction

@@ -2763,6 +2763,7 @@ module rnic_top #(
       .cap_data_data_w_i(16'(DATA_W)),
       .cap_data_gen_fcs_i(1'(GEN_FCS)),
       .cap_qp_n_qp_i(24'(N_QP)),
+      .cap_qp_page_shift_i(4'($clog2(UAR_STRIDE))),
       .cap_cq_n_cq_i(16'(N_CQ)),
       .cap_cq_n_eq_i(16'(N_EQ)),
       .cap_mr_n_mr_i(16'(N_MR)),

@@ -100,6 +100,7 @@ function(rnic_verilate target)
   file(MAKE_DIRECTORY ${dir}/cpp)
   add_custom_command(
     OUTPUT ${lib}
+    BYPRODUCTS ${dir}/cpp/${A_PREFIX}.h  # a changed port compiles its users again
     COMMAND ${script} --dir ${dir} --lib ${lib} --rtl ${PROJECT_SOURCE_DIR}/rtl --verilator ${RNIC_VERILATOR}
             --jobs ${RNIC_JOBS} --cxx ${CMAKE_CXX_COMPILER} "--ccache=${RNIC_CCACHE}" "--opt=${A_OPT}" -- ${args}
             ${sources}

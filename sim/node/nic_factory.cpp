@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The widths that this program has: rnic_nic() in sim/CMakeLists.txt defines RNIC_NIC_<width>.
+// The widths that this program has: rnic_nic() in sim/CMakeLists.txt defines RNIC_NIC_<width>, and
+// RNIC_NIC_<width>_FCS as its GEN_FCS.
 #include <iterator>
 #include <stdexcept>
 
@@ -22,9 +23,10 @@ namespace rnic::sim {
 
 namespace {
 template <typename Top>
-std::unique_ptr<Nic> make(uint32_t width, const NicOptions& options) {
+std::unique_ptr<Nic> make(uint32_t width, bool gen_fcs, const NicOptions& options) {
   NicInfo info;
   info.data_w = width;
+  info.gen_fcs = gen_fcs;
   info.borders = std::size(kBorderSignals);
   info.trace_sources = kTraceSources;
   return std::make_unique<NicModel<Top>>(info, options);
@@ -52,19 +54,19 @@ std::unique_ptr<Nic> make_nic(const NicOptions& options) {
   switch (options.data_w) {
 #ifdef RNIC_NIC_128
     case 128:
-      return make<Vnic128>(128, options);
+      return make<Vnic128>(128, RNIC_NIC_128_FCS, options);
 #endif
 #ifdef RNIC_NIC_256
     case 256:
-      return make<Vnic256>(256, options);
+      return make<Vnic256>(256, RNIC_NIC_256_FCS, options);
 #endif
 #ifdef RNIC_NIC_512
     case 512:
-      return make<Vnic512>(512, options);
+      return make<Vnic512>(512, RNIC_NIC_512_FCS, options);
 #endif
 #ifdef RNIC_NIC_1024
     case 1024:
-      return make<Vnic1024>(1024, options);
+      return make<Vnic1024>(1024, RNIC_NIC_1024_FCS, options);
 #endif
     default: {
       std::string have;

@@ -148,8 +148,8 @@ void run_latency(Session& s, const std::string& name, const LatencyStep& step) {
       qa->qp->push_blueflame(m.wqe_index);
     } else if (step.post == Post::kGpu) {
       s.kit(from).node->gpu(0).ring(pcie::Bar::kDoorbell,
-                                    m.qpn * RNIC_PAGE_STRIDE + RNIC_PAGE_TX_WQE_PROD,
-                                    qa->qp->producer(), m.store_ps);
+                                    qa->qp->page_addr() + RNIC_PAGE_TX_WQE_PROD, qa->qp->producer(),
+                                    m.store_ps);
     } else {
       qa->qp->ring();
     }

@@ -99,7 +99,6 @@ void Session::build() {
     tap.pcap = pcap_.get();
   }
   tap.rules.pmtu = settings_.mtu;
-  tap.rules.has_fcs = kits_[0].node->nic().info().gen_fcs;
   tap_ = std::make_unique<wire::Tap>(tap);
   link.add_observer(tap_.get());
   world_.set_threads(options_.threads);

@@ -9,10 +9,13 @@
 #include <thread>
 #include <vector>
 
+#include "harness/roce/bytes.hpp"
+#include "harness/roce/crc.hpp"
 #include "harness/roce/frame.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace rnic::wire;
+namespace roce = rnic::roce;
 using rnic::test::contains_text;
 
 namespace {
@@ -113,14 +116,22 @@ class Recorder : public FrameObserver {
     FrameFlags flags;
     size_t length;
     int direction;
+    uint32_t crc;  // register after the whole frame
   };
-  void on_tx(const FrameInfo& f) override {
-    tx.push_back({f.first_ps, f.last_ps, f.number, f.flags, f.bytes.size(), f.direction});
-  }
-  void on_rx(const FrameInfo& f) override {
-    rx.push_back({f.first_ps, f.last_ps, f.number, f.flags, f.bytes.size(), f.direction});
-  }
+  void on_tx(const FrameInfo& f) override { tx.push_back(entry(f)); }
+  void on_rx(const FrameInfo& f) override { rx.push_back(entry(f)); }
   std::vector<Entry> tx, rx;
+
+ private:
+  static Entry entry(const FrameInfo& f) {
+    return {f.first_ps,
+            f.last_ps,
+            f.number,
+            f.flags,
+            f.bytes.size(),
+            f.direction,
+            roce::crc32_update(roce::kCrcInit, f.bytes)};
+  }
 };
 
 TimePs exact_ceil(uint64_t bytes, uint64_t rate) {
@@ -313,12 +324,36 @@ TEST_CASE("with the FCS in the stream the wire adds none and the minimum is 64 b
   Recorder rec;
   Link link({.rate_bps = 100'000'000'000, .delay_ps = 0, .fcs_in_stream = true}, {}, {});
   link.add_observer(&rec);
-  link.tx(0).send(0, frame_of(64, 1));
-  link.tx(0).send(0, frame_of(63, 2));
+  link.tx(0).send(0, frame_of(60, 1));
+  link.tx(0).send(0, frame_of(59, 2));
   CHECK(rec.tx[0].last == 80 * (8 + 64));
   CHECK(rec.tx[1].first == 80 * (64 + 20 + 8));
   CHECK_FALSE(rec.tx[0].flags.runt);
   CHECK(rec.tx[1].flags.runt);
+  CHECK(rec.tx[0].length == 64);
+  // The CRC over a frame and its FCS is the residue (fact sheet section 2).
+  CHECK(rec.tx[0].crc == roce::kCrcResidue);
+  FrameInfo got;
+  link.tx(0).advance(1'000'000);
+  REQUIRE(link.rx(1).take(1'000'000, got));
+  CHECK(std::vector<uint8_t>(got.bytes.begin(), got.bytes.end()) == frame_of(60, 1));
+  CHECK_FALSE(got.flags.err);
+}
+
+TEST_CASE("a software endpoint sees a wrong FCS in the stream") {
+  Link link({.rate_bps = 100'000'000'000, .delay_ps = 0, .fcs_in_stream = true}, {16, 1250}, {});
+  Source src(link.tx(0), 16);
+  auto frame = frame_of(64, 3);
+  roce::store_le32(&frame[60], roce::crc32(std::span(frame).first(60)));
+  src.add(frame);
+  frame[60] ^= 1;
+  src.add(frame);
+  for (TimePs t = 0; t < 100'000; t += 1250) src.edge(t);
+  FrameInfo got;
+  REQUIRE(link.rx(1).take(50'000, got));
+  CHECK_FALSE(got.flags.err);
+  REQUIRE(link.rx(1).take(50'000, got));
+  CHECK(got.flags.err);
 }
 
 TEST_CASE("streams of different width and clock on the two ends carry the same frames") {

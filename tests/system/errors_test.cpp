@@ -210,9 +210,9 @@ TEST_CASE("doorbells to QPs that do not exist, or too far ahead, are refused and
   Trial t = set_up(bed);
   bed.watch();
   auto& bus = bed.a.host->bus();
-  bus.write32(driver::Bar::kDoorbell, 250 * RNIC_PAGE_STRIDE + RNIC_PAGE_TX_WQE_PROD, 1);
-  bus.write32(driver::Bar::kDoorbell, t.qa->number() * RNIC_PAGE_STRIDE + RNIC_PAGE_TX_WQE_PROD,
-              257);
+  const uint32_t stride = bed.a.host->nic().capabilities().page_stride;
+  bus.write32(driver::Bar::kDoorbell, 250 * stride + RNIC_PAGE_TX_WQE_PROD, 1);
+  bus.write32(driver::Bar::kDoorbell, t.qa->qp->page_addr() + RNIC_PAGE_TX_WQE_PROD, 257);
   bed.run_ns(2000);
   CHECK(bed.counter(bed.a, RNIC_CNT_DOORBELL_REFUSED) == 2);
   // The QP still works.

@@ -24,7 +24,9 @@ constexpr uint32_t kQpn = 5;
 void set_up(sim::World& world, Machine& s, uint8_t self, uint8_t peer) {
   s.bus = std::make_unique<sim::NodeBus>(world, *s.node);
   s.nic = std::make_unique<driver::Device>(*s.bus);
-  s.nic->probe();
+  const driver::Capabilities& cap = s.nic->probe();
+  CHECK(cap.data_w == s.node->nic().info().data_w);
+  CHECK(cap.gen_fcs == s.node->nic().info().gen_fcs);
   s.nic->create_pd(1);
   s.eq = s.nic->create_eq(0, 6, 0);
   s.cq = s.nic->create_cq(3, 8);

@@ -99,8 +99,8 @@ TEST_CASE(
       }
       const auto step = static_cast<uint16_t>(rng.chance(0.8) ? rng.below(blocks + 1) : rng.u32());
       prod = static_cast<uint16_t>(prod + step);
-      bed.a.host->bus().write32(driver::Bar::kDoorbell,
-                                qa->number() * RNIC_PAGE_STRIDE + RNIC_PAGE_TX_WQE_PROD, prod);
+      bed.a.host->bus().write32(driver::Bar::kDoorbell, qa->qp->page_addr() + RNIC_PAGE_TX_WQE_PROD,
+                                prod);
       if (step > blocks) prod = static_cast<uint16_t>(prod - step);
       bed.run_ns(rng.below(1500));
     }
