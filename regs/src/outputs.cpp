@@ -17,6 +17,9 @@ constexpr std::array kOutputs = {
     Output{"model", "C++ reference model of each register file", false, out_model},
     Output{"bench", "Simulation bench: RTL against the reference model", false, out_bench},
     Output{"props", "Formal properties of each register file", false, out_props},
+    Output{"rdl", "SystemRDL 2.0", false, out_rdl},
+    Output{"ipxact", "IP-XACT (IEEE 1685-2014)", false, out_ipxact},
+    Output{"svd", "CMSIS-SVD 1.3", false, out_svd},
 };
 
 }  // namespace

@@ -52,6 +52,9 @@ void out_md(const Map& map, OutFiles& files);
 void out_model(const Map& map, OutFiles& files);
 void out_bench(const Map& map, OutFiles& files);
 void out_props(const Map& map, OutFiles& files);
+void out_rdl(const Map& map, OutFiles& files);
+void out_ipxact(const Map& map, OutFiles& files);
+void out_svd(const Map& map, OutFiles& files);
 
 // Parts of out_sv.
 [[nodiscard]] std::string emit_sv_desc_pkg(const Map& map);
