@@ -79,7 +79,7 @@ class Rdl : private Lines {
     lists();
     if (map_.blocks.size() > 1) line("  bridge;");
     for (const auto& b : map_.blocks) block(b);
-    line("}};");
+    line("};");
     return take();
   }
 
@@ -100,13 +100,13 @@ class Rdl : private Lines {
     return s.empty() ? s : fmt::format(" #({})", s);
   }
 
-  void list(const char* property, const std::vector<std::string>& entries) {
+  void list(const std::string& pad, const char* property, const std::vector<std::string>& entries) {
     if (entries.empty()) return;
-    line("  {} = '{{", property);
+    line("{}{} = '{{", pad, property);
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      line("    {}{}", quoted(entries[i]), i + 1 == entries.size() ? "" : ",");
+      line("{}  {}{}", pad, quoted(entries[i]), i + 1 == entries.size() ? "" : ",");
     }
-    line("  }};");
+    line("{}}};", pad);
   }
 
   void lists() {
@@ -123,9 +123,9 @@ class Rdl : private Lines {
       }
     }
     for (const auto& e : map_.enums) enums.push_back(fmt::format("{}; {}", e.name, e.desc));
-    list("regs_constants", constants);
-    list("regs_parameters", parameters);
-    list("regs_enums", enums);
+    list("  ", "regs_constants", constants);
+    list("  ", "regs_parameters", parameters);
+    list("  ", "regs_enums", enums);
   }
 
   // A value with a width says that the width was given.
@@ -138,7 +138,7 @@ class Rdl : private Lines {
       line("  {} = {}{};", v.name, value,
            v.desc.empty() ? "" : fmt::format(" {{ desc = {}; }}", quoted(v.desc)));
     }
-    line("}};");
+    line("};");
   }
 
   void descriptor(const Descriptor& d) {
@@ -155,7 +155,7 @@ class Rdl : private Lines {
     line("  regs_size = {};", d.size);
     text_property("  ", "regs_head", d.head);
     for (const auto& f : d.fields) desc_field(f);
-    line("}};");
+    line("};");
     for (std::size_t i = 0; i < d.unions.size(); ++i) {
       for (const auto& v : d.unions[i].variants) {
         open(fmt::format("desc__{}__{}__{}", d.name, i, v.name));
@@ -165,7 +165,7 @@ class Rdl : private Lines {
         line("  regs_variant = {};", quoted(v.name));
         line("  regs_when = {};", quoted(fmt::format("{}", fmt::join(v.when_names, ", "))));
         for (const auto& f : v.fields) desc_field(f);
-        line("}};");
+        line("};");
       }
     }
   }
@@ -183,7 +183,7 @@ class Rdl : private Lines {
   void block(const Block& b) {
     block_ = &b;
     line("");
-    line("  addrmap {{");
+    line("  addrmap {");
     desc("    ", b.desc);
     line("    regs_bar = {};", b.bar);
     line("    regs_size = {:#x};", b.size);
@@ -195,7 +195,7 @@ class Rdl : private Lines {
     if (!b.interrupts.empty()) {
       std::vector<std::string> groups;
       for (const auto& i : b.interrupts) groups.push_back(fmt::format("{}; {}", i.name, i.desc));
-      list("regs_interrupts", groups);
+      list("    ", "regs_interrupts", groups);
     }
     scope(register_tree(b), "    ", std::nullopt);
     for (const auto& w : b.windows) window(w);
@@ -373,7 +373,7 @@ class Rdl : private Lines {
   }
 
   void window(const Window& w) {
-    line("    external mem {{");
+    line("    external mem {");
     desc("      ", w.desc);
     const bool named = w.holds_counters && !counters_told_;
     const unsigned bytes = named ? 8 : 4;
@@ -404,11 +404,11 @@ class Rdl : private Lines {
     }
     if (map_.counters.empty()) return;
     line("");
-    line("mem counters__alone {{");
+    line("mem counters__alone {");
     line("  mementries = {}; memwidth = 64; sw = r;", map_.counters.size());
     line("  regs_counters;");
     counters("  ");
-    line("}};");
+    line("};");
   }
 
   const Map& map_;

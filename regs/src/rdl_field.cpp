@@ -128,7 +128,7 @@ RdlHardware rdl_hardware(const RdlField& p, Access access, unsigned width,
   hw.set = p.stickybit || p.sticky || p.hwset || p.intr == RdlIntr::kLevel;
   hw.clear = p.hwclr;
   hw.write = p.we;
-  hw.wr_pulse = p.swmod;
+  hw.wr_pulse = p.swmod && access != Access::kWt;  // there it is the trigger
   if (p.intr != RdlIntr::kNone && p.intr != RdlIntr::kLevel) {
     return refuse("intr",
                   "edges and nonsticky interrupts are made in interrupt groups only: write `level "
