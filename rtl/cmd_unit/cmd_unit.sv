@@ -2,7 +2,8 @@
 // Executes the commands of the mailbox and the failures of QPs: the only writer of the connection
 // half and of the tables. It checks every index and rule first; a refused command changes nothing
 // and says why in its status. Throughput: one command at a time, 6 to about 30 cycles plus what the
-// owners of the other context halves need to apply an order. Order: commands and failures in turn,
+// owners of the other context halves need to apply an order; destroying and RESET wait besides until
+// writes that were under way have left (settle). Order: commands and failures in turn,
 // failures first. A failure takes a QP in INIT, RTR, RTS, SQD or SQE to ERR, reports an event to EQ
 // 0, and orders QPI_ERR; in other states it changes nothing. One of the sending side of UC or UD
 // takes it to SQE.
@@ -98,6 +99,9 @@ module cmd_unit #(
     output logic [7:0]           qpi_valid_o,
     input  logic [7:0]           qpi_ready_i,
     output rnic_pkg::qp_init_t   qpi_o,
+    // asks that what is under way towards memory ends
+    output logic                 settle_o,
+    input  logic                 settled_i,
     // QPs that ask to fail
     input  logic                 fail_valid,
     output logic                 fail_ready,
@@ -170,7 +174,7 @@ module cmd_unit #(
   );
 
   // -- sequencer
-  typedef enum logic [3:0] {IDLE, ASK, WAIT, CHECK, ORDER_FIRST, APPLY, REFS, ORDERS, EVENT,
+  typedef enum logic [3:0] {IDLE, ASK, WAIT, CHECK, ORDER_FIRST, APPLY, REFS, ORDERS, SETTLE, EVENT,
       ANSWER, DONE} state_e;
   typedef enum logic [2:0] {K_NONE, K_QP, K_SQ, K_MR, K_CQ, K_EQ, K_PATH} kind_e;
   state_e state_q, state_d;
@@ -476,6 +480,12 @@ module cmd_unit #(
 
   logic applying;
   assign applying = state_q == APPLY;
+  // What takes memory away answers when no write of before is left.
+  logic takes_away;
+  state_e after_work;
+  assign takes_away = is_destroy || (is_qp && !is_create && order_op == rnic_pkg::QPI_CLEAR);
+  assign after_work = takes_away ? SETTLE : DONE;
+  assign settle_o = state_q == SETTLE;
   always_comb begin
     state_d = state_q;
     unique case (state_q)
@@ -493,8 +503,9 @@ module cmd_unit #(
       else state_d = order_first ? ORDER_FIRST : APPLY;
       ORDER_FIRST: if (orders_over) state_d = APPLY;
       APPLY: state_d = failing_q ? ORDERS : REFS;
-      REFS: if (ref_step_q) state_d = (has_order && !order_first) ? ORDERS : DONE;
-      ORDERS: if (orders_over) state_d = !failing_q ? DONE : to_sqe ? IDLE : EVENT;
+      REFS: if (ref_step_q) state_d = (has_order && !order_first) ? ORDERS : after_work;
+      ORDERS: if (orders_over) state_d = !failing_q ? after_work : to_sqe ? IDLE : EVENT;
+      SETTLE: if (settled_i) state_d = DONE;
       EVENT: if (!event_valid || event_ready) state_d = IDLE;
       ANSWER: state_d = DONE;
       DONE: state_d = IDLE;

@@ -104,10 +104,10 @@ module dma_master #(
   input  logic [7:0]               wr4_dat_cnt,
   input  logic                     wr4_dat_last,
   // One pulse per write whose last row is on the bus, in the order of acceptance: writes with
-  // ticket (resp_engine), with rd_ticket (rx_completer), writes of client 3 (atomic_unit).
+  // ticket (resp_engine), with rd_ticket (rx_completer), all writes of each client.
   output logic                     placed_o,
   output logic                     rd_placed_o,
-  output logic                     wr3_placed_o,
+  output logic [4:0]               wr_placed_o,
   output logic                     fault_valid,
   input  logic                     fault_ready,
   output rnic_pkg::dma_fault_t     fault,
@@ -214,7 +214,7 @@ module dma_master #(
     .dat_ready({wr4_dat_ready, wr3_dat_ready, wr2_dat_ready, wr1_dat_ready, wr0_dat_ready}),
     .dat0_data(wr0_dat_data), .dat1_data(wr1_dat_data), .dat2_data(wr2_dat_data),
     .dat3_data(wr3_dat_data), .dat4_data(wr4_dat_data), .placed_o, .rd_placed_o,
-    .placed3_o(wr3_placed_o),
+    .wr_placed_o,
     .dat_cnt({wr4_dat_cnt, wr3_dat_cnt, wr2_dat_cnt, wr1_dat_cnt, wr0_dat_cnt}),
     .dat_last({wr4_dat_last, wr3_dat_last, wr2_dat_last, wr1_dat_last, wr0_dat_last}), .fault_valid,
     .fault_ready, .fault, .dm_wr_valid, .dm_wr_ready, .dm_wr_row, .dm_wr_data, .dm_wr_strb,

@@ -84,7 +84,7 @@ module dma_write #(
   // order of acceptance: requests with ticket, with rd_ticket, and those of client 3.
   output logic                  placed_o,
   output logic                  rd_placed_o,
-  output logic                  placed3_o,
+  output logic [4:0]            wr_placed_o,
 
   output logic                  trc_valid_o,
   output logic [63:0]           trc_o,
@@ -463,10 +463,12 @@ module dma_write #(
     .clk_i, .rst_i,
     .pulse_i({out_take && out_q.last && out_q.rd_ticket, gone && head.rd_ticket}),
     .pulse_o(rd_placed_o));
-  pulse_merge #(.N(2)) u_placed3 (
-    .clk_i, .rst_i,
-    .pulse_i({out_take && out_q.last && out_q.client == 3'd3, gone && head.client == 3'd3}),
-    .pulse_o(placed3_o));
+  for (genvar c = 0; c < 5; c++) begin : gen_wr_placed
+    pulse_merge #(.N(2)) u_wr_placed (
+      .clk_i, .rst_i,
+      .pulse_i({out_take && out_q.last && out_q.client == 3'(c), gone && head.client == 3'(c)}),
+      .pulse_o(wr_placed_o[c]));
+  end
 
   // ----------------------------------------------------------------------------------------- trace
   logic is_cqe;

@@ -836,7 +836,7 @@ module rnic_top #(
   logic [DATA_W-1:0] wr3_dat_data;
   logic [7:0] wr3_dat_cnt;
   logic wr3_dat_last;
-  logic wr3_placed;
+  logic [4:0] wr_placed;
   logic cnt_atomics__atomic_unit;
   logic cnt_tx_resent__sq_engine;
   logic cnt_tx_rd_requests__sq_engine;
@@ -2004,7 +2004,7 @@ module rnic_top #(
       .wrdat_data(wr3_dat_data),
       .wrdat_cnt(wr3_dat_cnt),
       .wrdat_last(wr3_dat_last),
-      .placed_i(wr3_placed),
+      .placed_i(wr_placed[3]),
       .cnt_atomics_o(cnt_atomics__atomic_unit)
   );
 
@@ -2344,7 +2344,7 @@ module rnic_top #(
       .wr4_dat_data('0),
       .wr4_dat_cnt('0),
       .wr4_dat_last(1'b0),
-      .wr3_placed_o(wr3_placed),
+      .wr_placed_o(wr_placed),
       .fault_valid,
       .fault_ready,
       .fault,
@@ -2639,6 +2639,39 @@ module rnic_top #(
       .cp_valid(path_cp_valid),
       .cp(path_cp)
   );
+  // Stages and FIFOs between a decision and memory. Each request, READ response and ATOMIC ACK is one
+  // decision to rx_placer.
+  logic settle, settled, place_take, cplace_take, completer_decides;
+  logic [9:0] settle_enters, settle_leaves;
+  assign place_take = place_valid && place_ready;
+  assign cplace_take = cplace_valid && cplace_ready;
+  assign completer_decides = resp.opcode != roce_pkg::OP_ACKNOWLEDGE;
+  assign settle_enters = {
+      (cq0_valid && cq0_ready) || (cq1_valid && cq1_ready),
+      (place_take && (place.has_cqe || place.alone)) ||
+      (cplace_take && (cplace.has_cqe || cplace.alone)),
+      at_valid && at_ready,
+      1'b0,
+      wr3_req_valid && wr3_req_ready, wr2_req_valid && wr2_req_ready,
+      wr1_req_valid && wr1_req_ready, wr0_req_valid && wr0_req_ready,
+      resp_valid && resp_ready && completer_decides, req_valid && req_ready};
+  assign settle_leaves = {
+      cnt_cqe_written__cqe_gen || cnt_cq_overrun__cqe_gen, cq0_valid && cq0_ready,
+      ar_valid && ar_ready, wr_placed, cplace_take && !cplace.more && !cplace.alone,
+      place_take && !place.more && !place.alone};
+  settle #(
+      .N(10),
+      .M(4)
+  ) u_settle (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .ask_i(settle),
+      .done_o(settled),
+      .enters_i(settle_enters),
+      .leaves_i(settle_leaves),
+      .fifo_valid_i({at_valid, cq1_valid, cplace_valid, place_valid}),
+      .fifo_ready_i({at_ready, cq1_ready, cplace_ready, place_ready})
+  );
   cmd_unit #(
       .N_QP(N_QP),
       .N_CQ(N_CQ),
@@ -2723,6 +2756,8 @@ module rnic_top #(
       .qpi_valid_o(qpi_valid),
       .qpi_ready_i(qpi_ready),
       .qpi_o(qpi),
+      .settle_o(settle),
+      .settled_i(settled),
       .fail_valid,
       .fail_ready,
       .fail,

@@ -48,7 +48,7 @@ function(rnic_proof block)
   endforeach()
   add_test(NAME proof.${block}.${A_NAME}
            COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/prove.py ${args})
-  set_tests_properties(proof.${block}.${A_NAME} PROPERTIES LABELS "proof;${block}" TIMEOUT 600)
+  set_tests_properties(proof.${block}.${A_NAME} PROPERTIES LABELS "proof;${block}" TIMEOUT 3600)
 endfunction()
 
 function(rnic_unit_test block)
@@ -122,7 +122,7 @@ function(rnic_unit_test block)
 
   add_dependencies(tests unit_${block})
   add_test(NAME unit.${block} COMMAND unit_${block} WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
-  set_tests_properties(unit.${block} PROPERTIES LABELS "unit;${block}" TIMEOUT 600)
+  set_tests_properties(unit.${block} PROPERTIES LABELS "unit;${block}" TIMEOUT 3600)
   if(soak)
     add_test(NAME soak.${block} COMMAND unit_${block} "[.soak]" WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
     set_tests_properties(soak.${block} PROPERTIES LABELS "soak;${block}" TIMEOUT 7200)

@@ -413,6 +413,7 @@ class World {
     top.q_rq_prod_i = 0xBB;
     bench.on_sample([this] { sample(); });
     bench.on_drive([this] { top.qpi_ready_i = order_stall_() ? 0 : top_ready; });
+    bench.on_drive([this] { top.settled_i = top.settle_o != 0 && !order_stall_(); });
     bench.reset();
     bench.wait(
         "init", [this] { return top.init_done_o != 0; }, 50);
@@ -468,15 +469,21 @@ class World {
     std::vector<Told> want;
     const CmdStatus expected = model.run(c, want);
     orders.clear();
-    const unsigned writes_before = writes;
+    const unsigned writes_before = writes, settled_before = settled;
     const CmdStatus got = run(c);
     CAPTURE(unsigned{c.op()}, c.number(), unsigned{expected});
     CHECK(unsigned{got} == unsigned{expected});
     CHECK(difference(orders, want) == "");
     if (expected != kOk) CHECK(writes == writes_before);  // nothing changed
     CHECK(top.token_o == c.get(2, 2));
+    // What takes memory away waits, when all is told, until nothing of before is under way.
+    CHECK(settled - settled_before == (expected == kOk && takes_away(c) ? 1 : 0));
     check_tables();
     return got;
+  }
+  static bool takes_away(const Cmd& c) {
+    const bool modify = c.op() == kModifyQp;
+    return (c.op() & 15) == 2 || c.op() == kResetQp || (modify && (c.get(12, 1) & 15) == kReset);
   }
   void check_tables() {
     for (unsigned i = 0; i < kNQp; ++i) {
@@ -556,7 +563,7 @@ class World {
   Model model;
   std::map<uint64_t, Bits> conn, mrs, cqs, eqs, paths;
   std::vector<Told> orders;
-  unsigned writes = 0;
+  unsigned writes = 0, settled = 0;
   uint8_t top_ready = 0xFF;
   uint64_t last_cycles = 0, done = 0, errors = 0;
 
@@ -584,6 +591,11 @@ class World {
       orders.push_back({static_cast<unsigned>(__builtin_ctz(static_cast<unsigned>(ready))),
                         kOrder.get(o, "op"), qpn, kOrder.get(o, "psn")});
       order_states.push_back(conn.count(qpn) ? kConn.get(conn[qpn], "state") : 99);
+    }
+    if (top.settle_o) {
+      settled += top.settled_i;
+      CHECK(top.busy_o == 1);
+      CHECK(top.qpi_valid_o == 0);
     }
     write(top.cw_valid, top.cw_qpn, conn, read_pin(top.cw));
     write(top.mr_cw_valid, top.mr_cw_index, mrs, read_pin(top.mr_cw));

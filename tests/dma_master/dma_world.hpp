@@ -232,9 +232,7 @@ class DmaWorld {
     bench.wait(
         "all reads answered, all writes done, idle", [this] { return quiet(); }, limit);
     bench.tick(4);
-    if (!discard_writes &&
-        (placed[0] != placeable_[0] || placed[1] != placeable_[1] || placed[2] != placeable_[2]))
-      throw Mismatch("a placed pulse is missing");
+    if (!discard_writes && placed != placeable_) throw Mismatch("a placed pulse is missing");
     if (device != device_expected)
       throw Mismatch("device_memory is not what the writes should have left");
   }
@@ -255,7 +253,9 @@ class DmaWorld {
   uint32_t outstanding = 0, outstanding_gpu = 0, most_outstanding = 0, most_outstanding_gpu = 0;
   uint64_t lost_bytes = 0;
   // pulses: writes with ticket, writes of client 3, writes with rd_ticket
-  uint64_t placed[3] = {0, 0, 0};
+  // Pulses seen: of writes with ticket, with rd_ticket, of each client.
+  using PlacedCounts = std::array<uint64_t, 2 + kWritePorts>;
+  PlacedCounts placed{};
   std::vector<uint64_t> rd_cycles, ar_cycles, r_cycles, rsp_cycles, wr_cycles, aw_cycles, w_cycles,
       dat_cycles;
   std::vector<Tlp> ar_log, aw_log;
@@ -282,7 +282,7 @@ class DmaWorld {
     for (auto& s : rd_) s->clear();
     tickets_.clear();
     rows_seen_ = 0;
-    placed[0] = placed[1] = placed[2] = placeable_[0] = placeable_[1] = placeable_[2] = 0;
+    placed = placeable_ = {};
     for (uint32_t c = 0; c < kWritePorts; ++c) {
       wr_[c]->clear();
       wd_[c]->clear();
@@ -486,16 +486,16 @@ class DmaWorld {
   // refused ones have none. Rows of the bus and of device_memory leave in order of acceptance.
   void check_placed(Top& t) {
     if (t.placed_o) ++placed[0];
-    if (t.wr3_placed_o) ++placed[1];
-    if (t.rd_placed_o) ++placed[2];
+    if (t.rd_placed_o) ++placed[1];
+    for (uint32_t c = 0; c < kWritePorts; ++c) placed[2 + c] += (t.wr_placed_o >> c) & 1;
     while (!tickets_.empty() && tickets_.front().rows <= rows_seen_) {
       rows_seen_ -= tickets_.front().rows;
       placeable_[0] += tickets_.front().ticket;
-      placeable_[1] += tickets_.front().client3;
-      placeable_[2] += tickets_.front().rd_ticket;
+      placeable_[1] += tickets_.front().rd_ticket;
+      ++placeable_[2 + tickets_.front().client];
       tickets_.pop_front();
     }
-    for (int i = 0; i < 3; ++i) {
+    for (size_t i = 0; i < placed.size(); ++i) {
       if (placed[i] > placeable_[i]) fail("placed before the write was on the bus");
     }
   }
@@ -515,7 +515,7 @@ class DmaWorld {
     if (discard_writes) return;
     const WriteRequest& r = p.request;
     const Where w = locate(r.addr, r.len, settings_.gdr_en);
-    tickets_.push_back({r.ticket, client == 3, r.rd_ticket,
+    tickets_.push_back({r.ticket, r.rd_ticket, client,
                         w.target == kRefused ? 0u : (r.addr % kB + r.len + kB - 1) / kB});
     if (w.target == kRefused) {
       expected_faults.push_back({r.is_queue, r.qpn, kLocProt});
@@ -800,11 +800,13 @@ class DmaWorld {
   std::vector<std::unique_ptr<StreamSource<Bits>>> rd_, wr_;
   std::vector<std::unique_ptr<StreamSource<Beat>>> wd_;
   struct Ticket {
-    bool ticket, client3, rd_ticket;
+    bool ticket, rd_ticket;
+    uint32_t client;
     uint64_t rows;
   };
   std::deque<Ticket> tickets_;  // writes accepted and not all on the bus
-  uint64_t rows_seen_ = 0, placeable_[3] = {0, 0, 0};
+  uint64_t rows_seen_ = 0;
+  PlacedCounts placeable_{};
   std::array<std::deque<Pending>, kWritePorts> offered_;
   std::map<uint64_t, ExpectedRead> expected_reads_;
   std::map<uint32_t, uint32_t> next_tlp_;

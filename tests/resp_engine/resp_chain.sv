@@ -70,7 +70,8 @@ module resp_chain #(
   logic slot_valid, slot_ready, txp_valid, txp_ready, b_slot_valid, b_slot_ready, b_txp_valid;
   logic b_txp_ready, rd2_valid, rd2_ready, rd4_valid, rd4_ready, rdrsp_valid, rleft_valid;
   logic rterr_valid, rterr_ready, at_valid, at_ready, at_swap, at_sampled, ar_valid, ar_ready;
-  logic ar_err, w3r_valid, w3r_ready, w3d_valid, w3d_ready, w3d_last, w3_placed, placed;
+  logic ar_err, w3r_valid, w3r_ready, w3d_valid, w3d_ready, w3d_last, placed;
+  logic [4:0] w_placed;
   logic [7:0] slot_id, b_slot_id, txp_slot, b_txp_slot, w3d_cnt;
   logic [23:0] rleft_qpn, rterr_qpn, rterr_psn, rterr_msn, at_qpn, at_psn;
   logic [63:0] at_addr, at_op0, at_op1, ar_value;
@@ -101,7 +102,7 @@ module resp_chain #(
     .res_value(ar_value), .res_err(ar_err), .rdreq_valid(rd4_valid), .rdreq_ready(rd4_ready),
     .rdreq(rd4_req), .rdrsp_valid, .rdrsp, .rdrsp_data(rdrsp_data[63:0]), .wrreq_valid(w3r_valid),
     .wrreq_ready(w3r_ready), .wrreq(w3r), .wrdat_valid(w3d_valid), .wrdat_ready(w3d_ready),
-    .wrdat_data(w3d_data), .wrdat_cnt(w3d_cnt), .wrdat_last(w3d_last), .placed_i(w3_placed),
+    .wrdat_data(w3d_data), .wrdat_cnt(w3d_cnt), .wrdat_last(w3d_last), .placed_i(w_placed[3]),
     .cnt_atomics_o());
 
   tx_submit u_submit (
@@ -140,7 +141,7 @@ module resp_chain #(
     .wr3_dat_last(w3d_last),
     .wr4_req_valid(1'b0), .wr4_req_ready(), .wr4_req('0), .wr4_dat_valid(1'b0), .wr4_dat_ready(),
     .wr4_dat_data('0), .wr4_dat_cnt('0), .wr4_dat_last(1'b0),
-    .placed_o(placed), .rd_placed_o(), .wr3_placed_o(w3_placed), .fault_valid(),
+    .placed_o(placed), .rd_placed_o(), .wr_placed_o(w_placed), .fault_valid(),
     .fault_ready(1'b1), .fault(),
     .dm_wr_valid(), .dm_wr_ready(1'b1), .dm_wr_row(), .dm_wr_data(), .dm_wr_strb(), .dm_rd_valid(),
     .dm_rd_ready(1'b1), .dm_rd_row(), .dm_rd_data('0), .m_axi_awvalid(awvalid),

@@ -245,3 +245,36 @@ TEST_CASE("commands that are wrong change nothing and say why") {
   CHECK(bed.counter(bed.a, RNIC_CNT_CMD_ERRORS) == 6);
   CHECK(nic.query_qp(qa->number()).state == RNIC_QP_STATE_RTS);
 }
+
+// Memory that a command took away from the NIC belongs to software as soon as it has answered, even
+// while the bus is slow and WRITEs are coming in.
+TEST_CASE("memory is left alone when DESTROY_MR or a RESET of its QP has answered") {
+  BedOptions o;
+  o.stalls.w = o.stalls.aw = 900;
+  Bed bed(o);
+  Rng rng = test::rng("taken away");
+  sim::Region& src = bed.a.host->region(sim::Place::kHost, 65536);
+  fill(bed, bed.a, src, rng);
+  auto& nic = bed.b.host->nic();
+  int landed = 0;
+  for (int round = 0; round < 16; ++round) {
+    INFO("round " << round);
+    sim::Region& dst = bed.b.host->region(sim::Place::kHost, 65536);
+    auto [qa, qb] = bed.connect({.mtu = 1024});
+    bed.a.host->write(*qa, src, 0, dst, 0, 65536);
+    bed.run_ns(1500 + rng.below(3000));
+    if (round % 2 == 0) {
+      nic.destroy(RNIC_CMD_OPCODE_DESTROY_MR, dst.key >> 8, "DESTROY_MR");
+    } else {
+      nic.modify_state(*qb->qp, RNIC_QP_STATE_RESET);
+    }
+    std::vector<uint8_t> left(65536), later(65536);
+    dst.buffer.read(0, left.data(), left.size());
+    bed.run_ns(5000);
+    dst.buffer.read(0, later.data(), later.size());
+    CHECK(left == later);
+    const bool some = std::any_of(left.begin(), left.end(), [](uint8_t b) { return b != 0; });
+    landed += some && std::equal(left.end() - 1024, left.end(), std::vector<uint8_t>(1024).begin());
+  }
+  CHECK(landed >= 8);  // the command came in mid-message
+}
