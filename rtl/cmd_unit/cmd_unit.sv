@@ -2,9 +2,9 @@
 // Executes the commands of the mailbox and the failures of QPs: the only writer of the connection
 // half and of the tables. It checks every index and rule first; a refused command changes nothing
 // and says why in its status. Throughput: one command at a time, 6 to about 30 cycles plus what the
-// owners of the other context halves need to apply an order; destroying and RESET wait besides until
-// writes that were under way have left (settle). Order: commands and failures in turn,
-// failures first. A failure takes a QP in INIT, RTR, RTS, SQD or SQE to ERR, reports an event to EQ
+// owners of the other context halves need to apply an order; DESTROY and RESET wait besides until
+// writes that were under way have left (settle). Order: commands and failures in turn, failures
+// first. A failure takes a QP in INIT, RTR, RTS, SQD or SQE to ERR, reports an event to EQ
 // 0, and orders QPI_ERR; in other states it changes nothing. One of the sending side of UC or UD
 // takes it to SQE.
 module cmd_unit #(
@@ -174,8 +174,8 @@ module cmd_unit #(
   );
 
   // -- sequencer
-  typedef enum logic [3:0] {IDLE, ASK, WAIT, CHECK, ORDER_FIRST, APPLY, REFS, ORDERS, SETTLE, EVENT,
-      ANSWER, DONE} state_e;
+  typedef enum logic [3:0] {IDLE, ASK, WAIT, CHECK, ORDER_FIRST, APPLY, REFS, ORDERS, SETTLE,
+      EVENT, ANSWER, DONE} state_e;
   typedef enum logic [2:0] {K_NONE, K_QP, K_SQ, K_MR, K_CQ, K_EQ, K_PATH} kind_e;
   state_e state_q, state_d;
   logic failing_q;      // this is a failure, not a command

@@ -2639,8 +2639,8 @@ module rnic_top #(
       .cp_valid(path_cp_valid),
       .cp(path_cp)
   );
-  // Stages and FIFOs between a decision and memory. Each request, READ response and ATOMIC ACK is one
-  // decision to rx_placer.
+  // Stages and FIFOs between a decision and memory. Each request, READ response and ATOMIC ACK is
+  // one decision to rx_placer.
   logic settle, settled, place_take, cplace_take, completer_decides;
   logic [9:0] settle_enters, settle_leaves;
   assign place_take = place_valid && place_ready;
