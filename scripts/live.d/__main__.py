@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unmodified RDMA tools of Linux against the Verilated NIC. `scripts/live --help` tells the options."""
+
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import time
+
+import cases
+import decode
+import packages
+import prepare
+import process
+import replay
+import report
+from errors import LiveError, Unavailable
+from peer import Peer
+from runner import Runner
+
+SKIPPED = 77
+
+
+def say(text):
+    print(f"live: {text}", flush=True)
+
+
+def arguments(words):
+    parser = argparse.ArgumentParser(
+        prog="scripts/live", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Boots an emulated Linux peer with a software RoCEv2 device, links it with the Verilated NIC and runs\n"
+                    "unmodified RDMA tools on it, the NIC as their server and as their client.",
+        epilog="Exit status: 0 all is well; 1 something failed; 2 the command line is wrong; 77 skipped, since no peer can\n"
+               "be had here (a failure on Debian 12, where it is required).")  # fmt: skip
+    parser.add_argument("tool", nargs="*", help="only these tools, or cases by name; * and ? match")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--representative", dest="set", action="store_const", const="representative",
+                       help="the set of the ordinary tests (default)")  # fmt: skip
+    which.add_argument("--soak", dest="set", action="store_const", const="soak", help="the whole matrix")
+    which.add_argument("--faults", dest="set", action="store_const", const="faults", help="trouble on the wire and at the ends")
+    parser.add_argument("--list", action="store_true", help="the cases, one a line")
+    parser.add_argument("--json", metavar="F", help="results as JSON")
+    parser.add_argument("--out", metavar="DIR", default="out/live", help="captures, logs, scenarios (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the simulations (default %(default)s)")
+    parser.add_argument("--limit", type=float, default=120, metavar="S", help="seconds of one case (default %(default)s)")
+    parser.add_argument("--keep", action="store_true", help="keeps the folder with the peer's console and sockets")
+    parser.add_argument("--prepare", action="store_true", help="only prepares the peer")
+    parser.add_argument("--anew", action="store_true", help="fetches the peer's packages again")
+    parser.add_argument("--no-replay", action="store_true", help="does not replay the captures")
+    parser.add_argument("--simulator", metavar="PROGRAM", default="build/bin/rnic-sim", help=argparse.SUPPRESS)
+    parsed = parser.parse_args(words)
+    parsed.set = parsed.set or "representative"
+    return parsed
+
+
+def chosen(options):
+    """Cases of the set that the command line names; a name that fits none is an error."""
+    known = cases.SETS[options.set]()
+    if not options.tool:
+        return known
+    for pattern in options.tool:
+        if not cases.matching(known, [pattern]):
+            raise ValueError(f"no tool or case '{pattern}' in this set (--list shows them)")
+    return cases.matching(known, options.tool)
+
+
+def run_all(options, selected, folder):
+    """Outcomes of the cases, in order; prints the table as it goes."""
+    outcomes = []
+    out = pathlib.Path(options.out)
+    out.mkdir(parents=True, exist_ok=True)
+    run = tempfile.mkdtemp(prefix="rnic-live-")
+    try:
+        with Peer(folder, run, say) as peer:
+            say(f"booted in {peer.boot_seconds:.0f} s")
+            print(report.head(), flush=True)
+            runner = Runner(peer, options.simulator, out, options.seed, options.limit)
+            for case in selected:
+                outcome = runner.run(case)
+                if not options.no_replay:
+                    replay.replay(options.simulator, outcome)
+                outcomes.append(outcome)
+                print(report.line(outcome), flush=True)
+                for problem in outcome.problems:
+                    print(f"    {problem}", flush=True)
+    finally:
+        with contextlib.suppress(OSError):
+            shutil.copy(pathlib.Path(run) / "console.log", out / "peer-console.log")
+        if options.keep:
+            say(f"kept: {run}")
+        else:
+            shutil.rmtree(run, ignore_errors=True)
+    return outcomes
+
+
+def perform(options):
+    began = time.monotonic()
+    selected = chosen(options)
+    if options.list:
+        print("\n".join(case.name for case in selected))
+        return 0
+    options.out = os.path.abspath(options.out)
+    folder = prepare.prepare(say, options.anew)
+    if options.prepare:
+        say("PASS: the peer is prepared")
+        return 0
+    outcomes = run_all(options, selected, folder)
+    decoded = decode.compare(outcomes)
+    if decoded:
+        say(decoded)
+    text, failed = report.summary(outcomes, time.monotonic() - began)
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps([outcome.report() for outcome in outcomes], indent=1) + "\n")
+    for outcome in failed:
+        say(f"failed: {outcome.case.name} ({outcome.folder})")
+    say(f"{'FAIL' if failed else 'PASS'}: {text}")
+    return 1 if failed else 0
+
+
+def main(words):
+    options = arguments(words)
+    process.catch_signals()
+    try:
+        return perform(options)
+    except ValueError as error:
+        say(f"FAIL: {error}")
+        return 2
+    except Unavailable as error:
+        if packages.required():
+            say(f"FAIL: {error} (on Debian 12 the peer is required)")
+            return 1
+        say(f"SKIPPED: {error}")
+        return SKIPPED
+    except LiveError as error:
+        say(f"FAIL: {error}")
+        return 1
+    except process.Stopped as stopped:
+        say(f"FAIL: stopped by {stopped}")
+        return 128 + stopped.number
+    finally:
+        process.end_all()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Debian packages of the peer: fetched with all they need and unpacked in a folder, never installed.
+
+apt resolves against an empty list of installed packages, so that the peer's programs come with their libraries, of
+this machine's release, whatever is installed here. No root is needed for that.
+"""
+
+import os
+import pathlib
+import platform
+import re
+import subprocess
+
+from errors import Unavailable
+
+USERLAND = ["perftest", "ibverbs-utils", "ibverbs-providers", "rdmacm-utils", "iproute2", "busybox-static"]
+KERNEL = "linux-image-amd64"
+
+
+def system():
+    """('debian', '12') of this machine."""
+    try:
+        release = platform.freedesktop_os_release()
+    except OSError:
+        return "unknown", ""
+    return release.get("ID", "unknown"), release.get("VERSION_ID", "")
+
+
+def required():
+    """Debian 12 has the kernel that the tests know: there a live peer must work."""
+    return system() == ("debian", "12")
+
+
+def run(command, what, **options):
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    except FileNotFoundError as error:
+        raise Unavailable(f"{what}: no program {error.filename}") from None
+    if done.returncode != 0:
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        raise Unavailable(f"{what}: {lines[-1] if lines else f'status {done.returncode}'}")
+    return done.stdout
+
+
+class Archive:
+    """apt with an empty system of its own below `folder`, on the package lists of this machine."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.archives = self.folder / "archives"
+        (self.archives / "partial").mkdir(parents=True, exist_ok=True)
+        self.status = self.folder / "status"
+        self.status.write_text("")
+
+    def apt(self, *arguments):
+        options = {
+            "Dir::State::status": self.status,
+            "Dir::Cache::archives": self.archives,
+            "Debug::NoLocking": "1",
+            "APT::Install-Recommends": "false",
+            "APT::Sandbox::User": "root",
+        }
+        command = ["apt-get", "-q", "-y"]
+        for key, value in options.items():
+            command += ["-o", f"{key}={value}"]
+        return run([*command, *arguments], "apt-get " + " ".join(arguments[:2]), cwd=self.archives)
+
+    def kernel(self):
+        """The kernel package that KERNEL stands for now."""
+        listed = run(["apt-cache", "depends", "--important", KERNEL], "apt-cache depends")
+        names = re.findall(r"Depends: (linux-image-\S+)", listed)
+        if not names:
+            raise Unavailable(f"package {KERNEL} is not known here")
+        return names[0]
+
+    def fetch(self):
+        self.apt("--download-only", "install", *USERLAND)
+        self.apt("download", self.kernel())
+        return sorted(self.archives.glob("*.deb"))
+
+
+def refresh():
+    """Fetches the package lists anew, where that is allowed."""
+    command = ["apt-get", "-q", "update"]
+    run(command if os.geteuid() == 0 else ["sudo", "-n", *command], "apt-get update")
+
+
+def unpack(archives, folder):
+    for archive in archives:
+        run(["dpkg-deb", "-x", archive, folder], f"unpacking {archive.name}")

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of a run."""
+
+COLUMNS = [("tool", 16), ("NIC is", 6), ("size", 8), ("count", 5), ("QPs", 3), ("MTU", 4), ("address", 15),
+           ("verdict", 7), ("again NIC", 9), ("again peer", 10), ("wall s", 6), ("", 0)]  # fmt: skip
+NUMBERS = {"size", "count", "QPs", "MTU", "again NIC", "again peer", "wall s"}
+ADDRESS = {0: "IPv6 link-local", 1: "IPv4", 2: "IPv6"}
+
+
+def row(values):
+    cells = [str(value).rjust(width) if name in NUMBERS else str(value).ljust(width)
+             for (name, width), value in zip(COLUMNS, values, strict=True)]  # fmt: skip
+    return "  ".join(cells).rstrip()
+
+
+def head():
+    return row([name for name, _ in COLUMNS])
+
+
+def line(outcome):
+    case = outcome.case
+    notes = [note for note in (case.tag, outcome.replay) if note]
+    return row([case.tool, case.role, case.size, case.count, case.qps, case.mtu, ADDRESS[case.gid],
+                "pass" if outcome.passed else "FAIL", outcome.resent["nic"], outcome.resent["peer"],
+                f"{outcome.seconds:.1f}", ", ".join(notes)])  # fmt: skip
+
+
+def summary(outcomes, seconds):
+    failed = [outcome for outcome in outcomes if not outcome.passed]
+    frames = sum(outcome.frames for outcome in outcomes)
+    text = f"{len(outcomes) - len(failed)} of {len(outcomes)} runs, {frames} frames checked, {seconds:.0f} s"
+    return text, failed

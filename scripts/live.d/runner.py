@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs one case: the simulator here, the tool in the peer; then judges both sides, the capture and the counters."""
+
+import contextlib
+import pathlib
+import time
+from dataclasses import dataclass, field
+
+import frames
+import keychange
+import scenario
+import simulator
+from errors import LiveError
+from peer import GATEWAY, free_ports
+
+# Counters of the peer's device that stand still as long as nothing goes wrong.
+TROUBLE = ["duplicate_request", "out_of_seq_request", "rcvd_rnr_err", "send_rnr_err", "rcvd_seq_err",
+           "retry_exceeded_err", "retry_rnr_exceeded_err", "completer_retry_err", "send_err"]  # fmt: skip
+
+
+@dataclass
+class Outcome:
+    case: object
+    problems: list = field(default_factory=list)
+    resent: dict = field(default_factory=lambda: {"nic": 0, "peer": 0})
+    frames: int = 0
+    roce: int = 0
+    peer_status: int | None = None
+    peer_counters: dict = field(default_factory=dict)
+    seconds: float = 0.0
+    folder: pathlib.Path | None = None
+    replay: str = ""
+
+    @property
+    def passed(self):
+        return not self.problems
+
+    def report(self):
+        case = self.case
+        return {
+            "name": case.name, "tool": case.tool, "role": case.role, "size": case.size, "count": case.count,
+            "qps": case.qps, "mtu": case.mtu, "gid": case.gid, "verdict": "pass" if self.passed else "fail",
+            "problems": self.problems, "resent": self.resent, "frames": self.frames, "roce": self.roce,
+            "peer_status": self.peer_status, "peer_counters": self.peer_counters,
+            "wall_s": round(self.seconds, 2), "replay": self.replay, "folder": str(self.folder),
+        }  # fmt: skip
+
+
+class Job:
+    """One pair of tools: what the NIC runs and what the peer runs."""
+
+    def __init__(self, case, name, port, key_change=None):
+        self.case, self.name, self.port = case, name, port
+        nic_port = peer_port = port
+        if key_change is not None:
+            if case.role == "server":
+                peer_port = key_change.port
+            else:
+                nic_port = key_change.port
+        server = case.role == "server"
+        self.nic = case.command(nic_port, "" if server else "127.0.0.1")
+        self.peer = case.command(peer_port, GATEWAY if server else "", peer=True)
+
+
+class Runner:
+    def __init__(self, peer, program, out, seed, limit):
+        """`program`: rnic-sim; `out`: folder of all results; `limit`: seconds of wall time of one case."""
+        self.peer = peer
+        self.program = program
+        self.out = pathlib.Path(out)
+        self.seed = seed
+        self.limit = limit
+
+    def run(self, case):
+        outcome = Outcome(case, folder=self.out / case.name)
+        outcome.folder.mkdir(parents=True, exist_ok=True)
+        for old in outcome.folder.iterdir():
+            old.unlink()
+        began = time.monotonic()
+        before = self.peer.counters()
+        try:
+            with contextlib.ExitStack() as stack:
+                self._run(case, outcome, stack)
+        except (LiveError, TimeoutError) as error:
+            outcome.problems.append(str(error))
+        finally:
+            self.peer.thaw()
+        after = self.peer.counters()
+        outcome.peer_counters = {name: after[name] - before[name] for name in after if after[name] != before[name]}
+        self._judge(case, outcome)
+        outcome.seconds = time.monotonic() - began
+        return outcome
+
+    # Both sides, to their ends.
+
+    def _jobs(self, case, stack):
+        pairs = [case] if case.beside is None else [case, case.beside]
+        ports = self.peer.forwarded if case.role == "client" else free_ports(2)
+        change = None
+        if case.wrong_key:
+            change = keychange.KeyChange(ports[0])
+            stack.callback(change.close)
+        return [Job(entry, f"job{i}", ports[i], change if i == 0 else None) for i, entry in enumerate(pairs)], change
+
+    def _run(self, case, outcome, stack):
+        end = time.monotonic() + self.limit
+        jobs, change = self._jobs(case, stack)
+        stack.callback(self._end_jobs, jobs, outcome)
+        if case.role == "client":
+            for job in jobs:
+                self.peer.start(job.name, job.peer)
+                if not self.peer.wait_listening(job.port, job.name):
+                    raise LiveError(f"the peer's {job.case.tool} ended: {self.peer.output(job.name).strip()[-300:]}")
+        runs = [(" & ".join(job.nic for job in jobs), case.expect)]
+        path = self.out / f"{case.name}.yaml"
+        scenario.write(path, case, runs, self.seed)
+        self._watch(case)
+        program = stack.enter_context(simulator.Simulator(self._command(path, outcome), outcome.folder / "rnic-sim.log"))
+        program.wait_line("rnic-sim: ready", self.limit)
+        if case.role == "server":
+            for job in jobs:
+                program.wait_line("rnic-sim: listening", 30)
+                self.peer.start(job.name, job.peer)
+        status = program.wait(end - time.monotonic())
+        if status is None:
+            raise LiveError(f"rnic-sim did not end within {self.limit} s")
+        self.peer.thaw()
+        if status != 0:
+            outcome.problems.append(f"rnic-sim: status {status}: {program.last_words()}")
+        self._peer_end(case, jobs, outcome, end)
+        if change is not None and change.changed == 0:
+            outcome.problems.append("no key was changed on its way")
+
+    def _command(self, path, outcome):
+        return [self.program, "live", str(path), "--link", f"dgram:{self.peer.link_here}:{self.peer.link_there}",
+                "--qmp", str(self.peer.qmp_path), "--json", str(outcome.folder / "result.json"),
+                "--out", str(self.out)]  # fmt: skip
+
+    def _watch(self, case):
+        """Starts what kills the peer's tool in mid-message, inside the peer and so in its time."""
+        if not case.kill_after:
+            return
+        target = self.peer.counters()["rcvd_pkts"] + case.kill_after
+        counter = "/sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_pkts"
+        loop = f'while [ "$(cat {counter})" -lt {target} ]; do :; done; kill -KILL "$(cat /tmp/job0.pid)"'
+        self.peer.start("watch", f"sh -c '{loop}'")
+
+    def _peer_end(self, case, jobs, outcome, end):
+        for job in jobs:
+            # A tool that waits for a NIC that has gone would wait for ever.
+            patience = 5 if case.peer_fails else max(5, end - time.monotonic())
+            status, output = self.peer.wait(job.name, patience)
+            killed = case.kill_after and job is jobs[0]
+            if status is None and not case.peer_fails:
+                outcome.problems.append(f"the peer's {job.case.tool} did not end")
+            elif job is jobs[0] and case.peer_fails:
+                if status == 0:
+                    outcome.problems.append(f"the peer's {job.case.tool} ended well, an error was expected")
+            elif status not in (0, None) and not killed:
+                outcome.problems.append(f"the peer's {job.case.tool}: status {status}: {output.strip()[-300:]}")
+            elif killed and status != 137:
+                outcome.problems.append(f"the peer's {job.case.tool} was not killed: status {status}")
+            if job is jobs[0]:
+                outcome.peer_status = status
+
+    def _end_jobs(self, jobs, outcome):
+        """What still runs in the peer ends; its words are kept."""
+        self.peer.thaw()
+        for job in jobs:
+            if self.peer.status(job.name) is None:
+                self.peer.kill(job.name)
+            (outcome.folder / f"{job.name}.peer.log").write_text(f"{job.peer}\n{self.peer.output(job.name)}")
+
+    # What must be true afterwards.
+
+    def _judge(self, case, outcome):
+        self._judge_result(case, outcome)
+        self._judge_capture(case, outcome)
+        for name in TROUBLE:
+            if case.clean and outcome.peer_counters.get(name):
+                outcome.problems.append(f"the peer counts {name} {outcome.peer_counters[name]}")
+        for name, least in case.peer_counters.items():
+            if outcome.peer_counters.get(name, 0) < least:
+                outcome.problems.append(f"the peer counts {name} {outcome.peer_counters.get(name, 0)}, expected {least}")
+
+    def _judge_result(self, case, outcome):
+        result = simulator.read_result(outcome.folder / "result.json")
+        if result is None:
+            if outcome.passed:
+                outcome.problems.append("rnic-sim wrote no result")
+            return
+        if case.faults and not sum(result.get("wire", {}).get("faults", {}).values()):
+            outcome.problems.append("no fault happened on the cable")
+        for run in result["runs"]:
+            if run["verdict"] != "pass":
+                outcome.problems.append(f"{run['command']}: {run['problem']}")
+        outcome.problems += [text for text in result["problems"] if text not in outcome.problems]
+
+    def _judge_capture(self, case, outcome):
+        path = outcome.folder / "wire.pcap"
+        if not path.exists():
+            if outcome.passed:
+                outcome.problems.append("rnic-sim wrote no capture")
+            return
+        capture = frames.Capture(path, scenario.NIC_MAC, case.mtu)
+        outcome.frames, outcome.roce, outcome.resent = capture.frames, len(capture.packets), capture.resent
+        outcome.problems += capture.problems[:5]
+        if not capture.packets:
+            outcome.problems.append("no RoCEv2 packet in the capture")
+        wanted = {} if case.resent is None else case.resent
+        for side, number in capture.resent.items():
+            if case.clean and number:
+                outcome.problems.append(f"the {side} sent {number} packets again on a clean wire")
+            if number < wanted.get(side, 0):
+                outcome.problems.append(f"the {side} sent {number} packets again, expected {wanted[side]} at least")

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is run, and the scenario file of each."""
+
+import pathlib
+import tempfile
+import unittest
+
+import here  # noqa: F401
+
+import cases
+import report
+import runner
+import scenario
+
+
+class Sets(unittest.TestCase):
+    def test_the_representative_set_has_every_tool_role_mtu_and_address(self):
+        known = cases.SETS["representative"]()
+        self.assertEqual({(case.tool, case.role) for case in known},
+                         {(tool, role) for tool in cases.TOOLS for role in cases.ROLES})  # fmt: skip
+        self.assertEqual({case.mtu for case in known}, set(cases.MTUS))
+        self.assertEqual({case.gid for case in known}, set(cases.GIDS))
+        self.assertTrue({1, 1024 * 1024} <= {case.size for case in known})
+        self.assertTrue(any(case.qps > 1 for case in known))
+
+    def test_faults_meet_every_verb_in_each_direction_and_role(self):
+        met = {(case.tool, case.role, rule["do"], rule["from"]) for case in cases.faults() for rule in case.faults}
+        self.assertEqual(len(met), 4 * 2 * 4 * 2)
+
+    def test_names_are_file_names_and_single(self):
+        for name in cases.SETS:
+            names = [case.name for case in cases.SETS[name]()]
+            self.assertEqual(len(names), len(set(names)))
+            for entry in names:
+                self.assertRegex(entry, r"^[A-Za-z0-9_-]+$")
+
+    def test_the_soak_holds_the_representative_set(self):
+        names = {case.name for case in cases.SETS["soak"]()}
+        self.assertTrue({case.name for case in cases.SETS["representative"]()} <= names)
+
+    def test_cases_are_found_by_tool_and_by_name(self):
+        known = cases.SETS["representative"]()
+        self.assertTrue(all(case.tool == "ib_read_bw" for case in cases.matching(known, ["ib_read_bw"])))
+        self.assertEqual(len(cases.matching(known, [known[3].name])), 1)
+        self.assertEqual(cases.matching(known, ["nothing"]), [])
+
+
+class Commands(unittest.TestCase):
+    def test_perftest_and_pingpong_options(self):
+        case = cases.Case("ib_write_bw", "server", size=100, qps=4, mtu=2048, gid=0, options="-I 64", peer_options="-r 1")
+        self.assertEqual(case.command(5), "ib_write_bw -x 0 -n 5 -F -s 100 -m 2048 -q 4 -p 5 -I 64")
+        self.assertEqual(case.command(5, "host", peer=True), "ib_write_bw -x 0 -n 5 -F -s 100 -m 2048 -q 4 -p 5 -I 64 -r 1 host")
+        case = cases.Case("ibv_ud_pingpong", "client", size=7)
+        self.assertEqual(case.command(6), "ibv_ud_pingpong -g 1 -n 5 -s 7 -p 6")
+
+    def test_the_server_has_no_host_and_the_client_has_the_other_side(self):
+        job = runner.Job(cases.Case("ib_read_bw", "server"), "job0", 7)
+        self.assertTrue(job.nic.endswith("-p 7") and job.peer.endswith("-p 7 10.0.2.2"))
+        job = runner.Job(cases.Case("ib_read_bw", "client"), "job0", 7)
+        self.assertTrue(job.nic.endswith("-p 7 127.0.0.1") and job.peer.endswith("-p 7"))
+
+
+class Scenario(unittest.TestCase):
+    def test_the_file_says_what_the_case_says(self):
+        case = cases.Case("ib_write_bw", "client", mtu=256, faults=[{"do": "drop", "nth": 2}], reset_after=9)
+        path = pathlib.Path(tempfile.mkdtemp()) / "x.yaml"
+        scenario.write(path, case, [("ib_write_bw it's", "REM_ACCESS_ERR")], seed=4)
+        self.assertEqual(path.read_text().splitlines()[2:], [
+            "title: 'ib_write_bw-client-64B-mtu256-v4'", "seed: 4", "nic:", "  mtu: 256", "live:",
+            "  mac: '02:00:00:00:00:01'", "  ip: '10.77.0.9'", "  ip6: 'fd77::9'", "  patience: '3 s'", "  runs:",
+            "    - {run: 'ib_write_bw it''s', expect: 'REM_ACCESS_ERR', reset_after: 9}",
+            "wire:", "  faults:", "    - {do: 'drop', nth: 2}"])  # fmt: skip
+
+
+class Table(unittest.TestCase):
+    def test_a_line_stands_below_its_head(self):
+        outcome = runner.Outcome(cases.Case("ib_write_bw", "client", size=1024 * 1024, tag="rnr"), seconds=3.21)
+        outcome.problems.append("something")
+        head, line = report.head(), report.line(outcome)
+        for name in ("size", "verdict", "wall s"):
+            self.assertLess(head.index(name), len(line))
+        self.assertEqual(line.split(), ["ib_write_bw", "client", "1048576", "5", "1", "1024", "IPv4", "FAIL", "0", "0", "3.2", "rnr"])
+        self.assertEqual(report.summary([outcome], 9.0)[1], [outcome])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Children, signals, the wait for lines, the changed key, the exit status without a peer."""
+
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from unittest import mock
+
+from here import LIVE
+
+import keychange
+import packages
+import simulator
+from errors import LiveError
+
+
+class Lines(unittest.TestCase):
+    def child(self, code):
+        log = pathlib.Path(tempfile.mkdtemp()) / "child.log"
+        return simulator.Simulator([sys.executable, "-u", "-c", code], log)
+
+    def test_lines_are_awaited_in_order_and_logged(self):
+        with self.child("print('one'); print('two 2'); print('two 3')") as child:
+            self.assertEqual(child.wait_line("two", 20), "two 2")
+            self.assertEqual(child.wait_line("two", 20), "two 3")
+            self.assertEqual(child.wait(20), 0)
+        self.assertEqual(child.log.read_text(), "one\ntwo 2\ntwo 3\n")
+
+    def test_an_end_and_silence_are_errors(self):
+        with self.child("import sys; sys.exit('no link')") as child, self.assertRaisesRegex(LiveError, "no link"):
+            child.wait_line("ready", 20)
+        with self.child("import time; time.sleep(60)") as child:
+            with self.assertRaisesRegex(LiveError, "within"):
+                child.wait_line("ready", 0.3)
+            self.assertIsNone(child.wait(0.1))
+        self.assertIsNotNone(child.program.returncode)
+
+
+class Signals(unittest.TestCase):
+    def test_children_end_with_the_parent(self):
+        code = ("import process, time; process.catch_signals()\n"
+                "try:\n"
+                "  print(process.start(['sleep', '600']).pid, flush=True); time.sleep(600)\n"
+                "finally:\n"
+                "  process.end_all()\n")  # fmt: skip
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            with subprocess.Popen([sys.executable, "-c", code], cwd=LIVE, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True) as parent:  # fmt: skip
+                child = int(parent.stdout.readline())
+                parent.send_signal(number)
+                parent.wait(20)
+                self.assertFalse(pathlib.Path(f"/proc/{child}").exists(), number)
+
+
+KEYS = b"0000:0001:000011:a564f1:00001234:00007f0000001000:" + b"00:" * 16 + b"00000000:\0"
+
+
+class Keys(unittest.TestCase):
+    def test_only_the_key_changes(self):
+        changed = keychange.change(KEYS)
+        self.assertEqual(len(changed), 108)
+        self.assertEqual(changed[:24], KEYS[:24])
+        self.assertEqual(changed[32:], KEYS[32:])
+        self.assertEqual(changed[24:32], b"5a5a4834")
+        self.assertEqual(keychange.change(b"6.06\0" + bytes(11)), b"6.06\0" + bytes(11))
+
+    def test_only_the_servers_words_are_changed(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            between = keychange.KeyChange(server.getsockname()[1])
+            heard = []
+
+            def serve():
+                accepted, _ = server.accept()
+                with accepted:
+                    heard.append(accepted.recv(200))
+                    accepted.sendall(KEYS)
+                    accepted.recv(1)
+
+            thread = threading.Thread(target=serve)
+            thread.start()
+            with socket.create_connection(("127.0.0.1", between.port)) as client:
+                client.sendall(KEYS)
+                answer = client.recv(200)
+            thread.join(10)
+            between.close()
+        self.assertEqual((heard[0], answer, between.changed), (KEYS, keychange.change(KEYS), 1))
+
+
+class Status(unittest.TestCase):
+    def run_without_emulator(self, release):
+        empty = tempfile.mkdtemp()
+        os.symlink("/usr/bin/dpkg", f"{empty}/dpkg")
+        code = (f"import runpy, sys, packages; packages.system = lambda: {release!r}\n"
+                f"sys.argv = ['live', '--out', {empty!r}]\n"
+                f"runpy.run_path({str(LIVE / '__main__.py')!r}, run_name='__main__')\n")  # fmt: skip
+        return subprocess.run([sys.executable, "-c", code], cwd=LIVE, env={"PATH": empty, "HOME": empty},
+                              capture_output=True, text=True, check=False)  # fmt: skip
+
+    def test_without_an_emulator_it_is_skipped_but_on_debian_12_it_fails(self):
+        done = self.run_without_emulator(("debian", "13"))
+        self.assertEqual(done.returncode, 77, done.stdout + done.stderr)
+        self.assertIn("SKIPPED: no qemu-system-x86_64", done.stdout)
+        done = self.run_without_emulator(("debian", "12"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("FAIL: no qemu-system-x86_64", done.stdout)
+
+    def test_a_tool_that_nobody_knows_is_an_error_of_the_command_line(self):
+        done = subprocess.run([sys.executable, LIVE, "ib_nothing"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2, done.stdout)
+
+    def test_a_program_that_fails_is_told_by_its_last_words(self):
+        with self.assertRaisesRegex(LiveError, "it: no such thing"):
+            packages.run(["sh", "-c", "echo no such thing >&2; exit 3"], "it")
+        with mock.patch.object(packages, "system", lambda: ("debian", "12")):
+            self.assertTrue(packages.required())
+
+
+class Waiting(unittest.TestCase):
+    def test_the_wait_for_a_line_takes_no_longer_than_told(self):
+        began = time.monotonic()
+        log = pathlib.Path(tempfile.mkdtemp()) / "child.log"
+        with simulator.Simulator(["sleep", "60"], log) as child, self.assertRaises(LiveError):
+            child.wait_line("x", 0.5)
+        self.assertLess(time.monotonic() - began, 15)
+
+
+if __name__ == "__main__":
+    unittest.main()
