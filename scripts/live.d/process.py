@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that are started here always end here, also when this process is told to end."""
+"""Programs that are started here always end here, also when this process is told to end, or killed."""
 
 import contextlib
+import ctypes
 import signal
 import subprocess
 
@@ -25,8 +26,14 @@ def catch_signals():
         signal.signal(number, _stop)
 
 
+def _end_with_parent():
+    set_death_signal = 1  # PR_SET_PDEATHSIG
+    ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
+
+
 def start(command, **options):
-    program = subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
+    """From the main thread, since a child ends with the thread that started it."""
+    program = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=_end_with_parent, **options)
     running.append(program)
     return program
 

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a case is judged by: a stand-in for the simulator, a stand-in for the peer, recorded captures."""
+
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+from here import CAPTURES
+
+import cases
+import runner
+import scenario
+
+PROGRAM = """#!{python}
+import json, pathlib, shutil, sys
+words = sys.argv[1:]
+options = dict(zip(words[2::2], words[3::2]))
+folder = pathlib.Path(options["--out"]) / pathlib.Path(words[1]).stem
+print("rnic-sim: ready\\nrnic-sim: listening on 127.0.0.1:1: tool", flush=True)
+shutil.copy({capture!r}, folder / "wire.pcap")
+pathlib.Path(options["--json"]).write_text(json.dumps({result!r}))
+sys.exit({status})
+"""
+
+
+class StandIn:
+    """A peer whose tools end at once."""
+
+    def __init__(self, status=0, moved=()):
+        self.link_here = self.link_there = self.qmp_path = pathlib.Path("/nowhere")
+        self.forwarded = [1, 2]
+        self.end_status = status
+        self.moved = dict(moved)
+        self.asked = 0
+        self.commands = []
+        self.killed = []
+        self.thawed = 0
+
+    def counters(self):
+        self.asked += 1
+        names = [*runner.TROUBLE, "rcvd_pkts"]
+        return {name: self.moved.get(name, 0) if self.asked > 1 else 0 for name in names}
+
+    def start(self, job, command):
+        self.commands.append(command)
+
+    def status(self, job):
+        return self.end_status
+
+    def wait(self, job, limit):
+        return self.end_status, "its words"
+
+    def output(self, job):
+        return "its words"
+
+    def kill(self, job):
+        self.killed.append(job)
+
+    def wait_listening(self, port, job):
+        return True
+
+    def thaw(self):
+        self.thawed += 1
+
+
+def run(case, capture="write_bw_v4_mtu1024", status=0, peer=None, result=None):
+    folder = pathlib.Path(tempfile.mkdtemp())
+    result = result or {"problems": [], "runs": [{"command": "x", "verdict": "pass", "problem": ""}], "wire": {"faults": {"drop": 1}}}
+    program = folder / "rnic-sim"
+    program.write_text(PROGRAM.format(python=sys.executable, capture=str(CAPTURES / f"{capture}.pcap"), result=result, status=status))
+    program.chmod(0o755)
+    peer = peer or StandIn()
+    with mock.patch.object(scenario, "NIC_MAC", "52:54:00:77:00:01"):
+        outcome = runner.Runner(peer, str(program), folder / "out", 1, 30).run(case)
+    return outcome, peer
+
+
+CLEAN = cases.Case("ib_write_bw", "server")
+
+
+class Judgement(unittest.TestCase):
+    def assert_problem(self, outcome, pattern):
+        self.assertRegex("\n".join(outcome.problems), pattern)
+
+    def test_a_clean_run_passes_in_both_roles(self):
+        for role in cases.ROLES:
+            outcome, peer = run(cases.Case("ib_write_bw", role))
+            self.assertEqual(outcome.problems, [])
+            self.assertEqual((outcome.roce, outcome.resent), (145, {"nic": 0, "peer": 0}))
+            self.assertEqual(peer.commands[0].endswith("10.0.2.2"), role == "server")
+            self.assertTrue(peer.thawed)
+            self.assertIn("its words", (outcome.folder / "job0.peer.log").read_text())
+            self.assertEqual(json.loads(json.dumps(outcome.report()))["verdict"], "pass")
+
+    def test_the_simulators_status_and_findings_count(self):
+        self.assert_problem(run(CLEAN, status=1)[0], "rnic-sim: status 1")
+        result = {"problems": ["counter rx_bad is 3"], "runs": [{"command": "ib", "verdict": "fail", "problem": "byte 7"}]}
+        outcome, _ = run(CLEAN, result=result)
+        self.assert_problem(outcome, "ib: byte 7\ncounter rx_bad is 3")
+
+    def test_the_peers_status_counts(self):
+        self.assert_problem(run(CLEAN, peer=StandIn(status=9))[0], "status 9: its words")
+        failing = cases.Case("ib_write_bw", "server", peer_fails=True, resent={})
+        self.assertTrue(run(failing, peer=StandIn(status=9))[0].passed)
+        self.assert_problem(run(failing)[0], "an error was expected")
+
+    def test_a_tool_of_the_peer_that_hangs_is_told_and_killed(self):
+        outcome, peer = run(CLEAN, peer=StandIn(status=None))
+        self.assert_problem(outcome, "did not end")
+        self.assertEqual(peer.killed, ["job0"])
+
+    def test_error_counters_of_the_peer_stand_still_on_a_clean_wire(self):
+        moved = StandIn(moved={"rcvd_seq_err": 2, "rcvd_pkts": 80})
+        self.assert_problem(run(CLEAN, peer=moved)[0], "rcvd_seq_err 2")
+        wanted = cases.Case("ib_write_bw", "server", resent={}, peer_counters={"send_rnr_err": 1})
+        self.assert_problem(run(wanted)[0], "send_rnr_err 0, expected 1")
+        self.assertTrue(run(wanted, peer=StandIn(moved={"send_rnr_err": 4}))[0].passed)
+
+    def test_packets_sent_again_fail_on_a_clean_wire_and_may_be_expected(self):
+        self.assert_problem(run(CLEAN, "wire_drop_ack")[0], "the nic sent 5 packets again on a clean wire")
+        lossy = cases.Case("ib_write_bw", "server", faults=[{"do": "drop"}], resent={"nic": 1})
+        self.assertTrue(run(lossy, "wire_drop_ack")[0].passed)
+        self.assert_problem(run(lossy)[0], "sent 0 packets again, expected 1")
+
+    def test_faults_must_happen(self):
+        lossy = cases.Case("ib_write_bw", "server", faults=[{"do": "drop"}], resent={})
+        result = {"problems": [], "runs": [], "wire": {"faults": {"drop": 0}}}
+        self.assert_problem(run(lossy, result=result)[0], "no fault happened")
+
+    def test_a_peer_that_was_to_be_killed_has_been_killed(self):
+        killed = cases.Case("ib_write_bw", "client", kill_after=5, resent={})
+        self.assertTrue(run(killed, peer=StandIn(status=137))[0].passed)
+        self.assert_problem(run(killed)[0], "was not killed")
+
+    def test_a_key_that_passes_unchanged_is_told(self):
+        self.assert_problem(run(cases.Case("ib_write_bw", "client", wrong_key=True, resent={}))[0], "no key was changed")
+
+
+if __name__ == "__main__":
+    unittest.main()
