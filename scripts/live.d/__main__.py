@@ -16,10 +16,10 @@ import decode
 import packages
 import prepare
 import process
-import replay
 import report
 from errors import LiveError, Unavailable
 from peer import Peer
+from replay import Replays
 from runner import Runner
 
 SKIPPED = 77
@@ -71,6 +71,7 @@ def chosen(options):
 def run_all(options, selected, folder):
     """Outcomes of the cases, in order; prints the table as it goes."""
     outcomes = []
+    replays = Replays(options.simulator)
     out = pathlib.Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
     run = tempfile.mkdtemp(prefix="rnic-live-")
@@ -81,12 +82,12 @@ def run_all(options, selected, folder):
             runner = Runner(peer, options.simulator, out, options.seed, options.limit)
             for case in selected:
                 outcome = runner.run(case)
-                if not options.no_replay:
-                    replay.replay(options.simulator, outcome)
                 outcomes.append(outcome)
                 print(report.line(outcome), flush=True)
                 for problem in outcome.problems:
                     print(f"    {problem}", flush=True)
+                if not options.no_replay:
+                    replays.add(outcome)
     finally:
         with contextlib.suppress(OSError):
             shutil.copy(pathlib.Path(run) / "console.log", out / "peer-console.log")
@@ -94,6 +95,7 @@ def run_all(options, selected, folder):
             say(f"kept: {run}")
         else:
             shutil.rmtree(run, ignore_errors=True)
+    replays.finish()
     return outcomes
 
 
@@ -109,14 +111,13 @@ def perform(options):
         say("PASS: the peer is prepared")
         return 0
     outcomes = run_all(options, selected, folder)
-    decoded = decode.compare(outcomes)
-    if decoded:
-        say(decoded)
+    say(decode.compare(outcomes))
+    say(report.replays(outcomes))
     text, failed = report.summary(outcomes, time.monotonic() - began)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps([outcome.report() for outcome in outcomes], indent=1) + "\n")
     for outcome in failed:
-        say(f"failed: {outcome.case.name} ({outcome.folder})")
+        say(f"failed: {outcome.case.name}: {outcome.problems[0]} ({outcome.folder})")
     say(f"{'FAIL' if failed else 'PASS'}: {text}")
     return 1 if failed else 0
 

@@ -58,6 +58,11 @@ class Case:
         """Nothing goes wrong on the wire or at the ends: no retransmission, no error counter."""
         return self.resent is None and not self.faults
 
+    @property
+    def reliable(self):
+        """On RC QPs."""
+        return not self.tool.startswith(("ibv_uc", "ibv_ud")) and "-c U" not in self.options
+
     def pingpong(self):
         return self.tool.startswith("ibv_")
 

@@ -32,7 +32,7 @@ def compare(outcomes):
     """Adds a problem to every outcome whose capture tshark reads otherwise; returns a line for the user."""
     captures = [outcome for outcome in outcomes if outcome.folder and (outcome.folder / "wire.pcap").exists()]
     if not captures:
-        return ""
+        return "no captures"
     if shutil.which("tshark") is None:
         return "tshark is not here: captures are not decoded by it"
     with tempfile.TemporaryDirectory(prefix="rnic-live-") as folder:

@@ -19,10 +19,9 @@ def head():
 
 def line(outcome):
     case = outcome.case
-    notes = [note for note in (case.tag, outcome.replay) if note]
     return row([case.tool, case.role, case.size, case.count, case.qps, case.mtu, ADDRESS[case.gid],
                 "pass" if outcome.passed else "FAIL", outcome.resent["nic"], outcome.resent["peer"],
-                f"{outcome.seconds:.1f}", ", ".join(notes)])  # fmt: skip
+                f"{outcome.seconds:.1f}", case.tag])  # fmt: skip
 
 
 def summary(outcomes, seconds):
@@ -30,3 +29,8 @@ def summary(outcomes, seconds):
     frames = sum(outcome.frames for outcome in outcomes)
     text = f"{len(outcomes) - len(failed)} of {len(outcomes)} runs, {frames} frames checked, {seconds:.0f} s"
     return text, failed
+
+
+def replays(outcomes):
+    done = sum(outcome.replay == "replayed" for outcome in outcomes)
+    return f"{done} captures replay"

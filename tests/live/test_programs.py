@@ -10,15 +10,18 @@ import sys
 import tempfile
 import threading
 import time
+import types
 import unittest
 from unittest import mock
 
 from here import LIVE
 
+import cases
 import keychange
 import packages
 import simulator
 from errors import LiveError
+from replay import Replays
 
 
 class Lines(unittest.TestCase):
@@ -133,6 +136,32 @@ class Status(unittest.TestCase):
             packages.run(["sh", "-c", "echo no such thing >&2; exit 3"], "it")
         with mock.patch.object(packages, "system", lambda: ("debian", "12")):
             self.assertTrue(packages.required())
+
+
+class Replayed(unittest.TestCase):
+    def outcome(self, with_parameters=True, problems=(), tool="ib_read_bw"):
+        folder = pathlib.Path(tempfile.mkdtemp())
+        if with_parameters:
+            (folder / "wire.json").write_text("{}")
+        problems = list(problems)
+        return types.SimpleNamespace(case=cases.Case(tool, "server"), folder=folder, passed=not problems,
+                                     problems=problems, replay="")  # fmt: skip
+
+    def test_every_capture_of_a_run_that_passed_replays(self):
+        first, second = self.outcome(), self.outcome()
+        left = [self.outcome(with_parameters=False), self.outcome(problems=["x"]), self.outcome(tool="ibv_ud_pingpong")]
+        replays = Replays("true")
+        for outcome in [first, second, *left]:
+            replays.add(outcome)
+        replays.finish()
+        self.assertEqual([outcome.replay for outcome in [first, second, *left]], ["replayed"] * 2 + [""] * 3)
+
+    def test_a_capture_that_does_not_replay_fails_the_case(self):
+        outcome = self.outcome()
+        replays = Replays("false")
+        replays.add(outcome)
+        replays.finish()
+        self.assertRegex(outcome.problems[0], "replay: status 1")
 
 
 class Waiting(unittest.TestCase):
