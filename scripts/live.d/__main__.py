@@ -79,7 +79,7 @@ def run_all(options, selected, folder):
         with Peer(folder, run, say) as peer:
             say(f"booted in {peer.boot_seconds:.0f} s")
             print(report.head(), flush=True)
-            runner = Runner(peer, options.simulator, out, options.seed, options.limit)
+            runner = Runner(peer, options.simulator, out, options.seed, options.limit, say)
             for case in selected:
                 outcome = runner.run(case)
                 outcomes.append(outcome)

@@ -3,10 +3,12 @@
 
 import contextlib
 import ctypes
+import os
 import signal
 import subprocess
 
 running = []
+PROMPT = -10  # niceness
 
 
 class Stopped(BaseException):
@@ -26,14 +28,20 @@ def catch_signals():
         signal.signal(number, _stop)
 
 
-def _end_with_parent():
-    set_death_signal = 1  # PR_SET_PDEATHSIG
-    ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
+def start(command, prompt=False, **options):
+    """From the main thread, since a child ends with the thread that started it.
 
+    `prompt`: before other programs of this machine, where that is allowed.
+    """
 
-def start(command, **options):
-    """From the main thread, since a child ends with the thread that started it."""
-    program = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=_end_with_parent, **options)
+    def prepare():
+        set_death_signal = 1  # PR_SET_PDEATHSIG
+        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
+        if prompt:
+            with contextlib.suppress(PermissionError):
+                os.setpriority(os.PRIO_PROCESS, 0, PROMPT)
+
+    program = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=prepare, **options)
     running.append(program)
     return program
 

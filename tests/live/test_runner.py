@@ -73,8 +73,10 @@ def run(case, capture="write_bw_v4_mtu1024", status=0, peer=None, result=None):
     program.write_text(PROGRAM.format(python=sys.executable, capture=str(CAPTURES / f"{capture}.pcap"), result=result, status=status))
     program.chmod(0o755)
     peer = peer or StandIn()
+    said = []
     with mock.patch.object(scenario, "NIC_MAC", "52:54:00:77:00:01"):
-        outcome = runner.Runner(peer, str(program), folder / "out", 1, 30).run(case)
+        outcome = runner.Runner(peer, str(program), folder / "out", 1, 30, said.append).run(case)
+    peer.said = said
     return outcome, peer
 
 
@@ -124,6 +126,15 @@ class Judgement(unittest.TestCase):
         lossy = cases.Case("ib_write_bw", "server", faults=[{"do": "drop"}], resent={"nic": 1})
         self.assertTrue(run(lossy, "wire_drop_ack")[0].passed)
         self.assert_problem(run(lossy)[0], "sent 0 packets again, expected 1")
+
+    def test_a_machine_that_stands_still_gives_a_case_two_further_attempts(self):
+        with mock.patch.object(runner, "STALL", -1.0):
+            outcome, peer = run(CLEAN, "wire_drop_ack")
+            self.assertEqual(len(peer.commands), 3)
+            self.assert_problem(outcome, "sent 5 packets again")
+            self.assertEqual(len(run(CLEAN)[1].commands), 1)
+        with mock.patch.object(runner, "STALL", 1e9):
+            self.assertEqual(len(run(CLEAN, "wire_drop_ack")[1].commands), 1)
 
     def test_faults_must_happen(self):
         lossy = cases.Case("ib_write_bw", "server", faults=[{"do": "drop"}], resent={})
