@@ -19,17 +19,17 @@ void in_order(std::vector<DescField>& fields) {
 
 void YamlReader::read_descriptor(const YamlNode& n) {
   Descriptor d;
-  Keys k(*this, n, "a descriptor", {"name", "size", "desc", "head", "fields", "unions"}, &d);
+  Keys k(*this, n, Element::kDescriptor, "a descriptor", &d);
   if (!k.ok()) return;
-  d.name = k.text("name", true);
-  d.desc = k.text("desc", false);
-  d.size = k.number("size", true).value_or(0);
+  d.name = k.text("name");
+  d.desc = k.text("desc");
+  d.size = k.number("size").value_or(0);
   if (d.size < 1 || d.size > 4096) {
     diags_.error(k.at("size"), "range",
                  fmt::format("the size of descriptor {} is 1..4096 bytes", d.name));
     d.size = 4096;
   }
-  d.head = k.text("head", false);
+  d.head = k.text("head");
   if (!d.head.empty()) {
     const auto it = std::find_if(map_.descriptors.begin(), map_.descriptors.end(),
                                  [&](const Descriptor& o) { return o.name == d.head; });
@@ -41,11 +41,11 @@ void YamlReader::read_descriptor(const YamlNode& n) {
       d.fields = it->fields;
     }
   }
-  if (const auto* list = k.get("fields", true); list != nullptr && is_list(*list, "fields")) {
+  if (const auto* list = k.get("fields"); list != nullptr && is_list(*list, "fields")) {
     for (const auto* x : list->items) read_desc_field(d, d.fields, *x);
   }
   in_order(d.fields);
-  if (const auto* list = k.get("unions", false); list != nullptr && is_list(*list, "unions")) {
+  if (const auto* list = k.get("unions"); list != nullptr && is_list(*list, "unions")) {
     for (const auto* x : list->items) read_union(d, *x);
   }
   map_.descriptors.push_back(std::move(d));
@@ -53,27 +53,25 @@ void YamlReader::read_descriptor(const YamlNode& n) {
 
 void YamlReader::read_union(Descriptor& d, const YamlNode& n) {
   Union u;
-  Keys k(*this, n, fmt::format("a union of {}", d.name), {"by", "variants"}, &u);
+  Keys k(*this, n, Element::kUnion, fmt::format("a union of {}", d.name), &u);
   if (!k.ok()) return;
-  u.by = k.text("by", true);
-  const auto* list = k.get("variants", true);
+  u.by = k.text("by");
+  const auto* list = k.get("variants");
   if (list == nullptr || !is_list(*list, "variants")) return;
   for (const auto* x : list->items) {
     Variant v;
-    Keys vk(*this, *x, fmt::format("a variant of {}", d.name), {"name", "when", "desc", "fields"},
-            &v);
+    Keys vk(*this, *x, Element::kVariant, fmt::format("a variant of {}", d.name), &v);
     if (!vk.ok()) continue;
-    v.name = vk.text("name", true);
-    v.desc = vk.text("desc", false);
-    if (const auto* when = vk.get("when", true)) {
+    v.name = vk.text("name");
+    v.desc = vk.text("desc");
+    if (const auto* when = vk.get("when")) {
       if (when->is_list()) {
         for (const auto* w : when->items) v.when_names.push_back(w->text);
       } else {
         v.when_names.push_back(when->text);
       }
     }
-    if (const auto* fields = vk.get("fields", true);
-        fields != nullptr && is_list(*fields, "fields")) {
+    if (const auto* fields = vk.get("fields"); fields != nullptr && is_list(*fields, "fields")) {
       for (const auto* f : fields->items) read_desc_field(d, v.fields, *f);
     }
     in_order(v.fields);
@@ -85,20 +83,19 @@ void YamlReader::read_union(Descriptor& d, const YamlNode& n) {
 void YamlReader::read_desc_field(const Descriptor& d, std::vector<DescField>& to,
                                  const YamlNode& n) {
   DescField f;
-  Keys k(*this, n, fmt::format("a field of {}", d.name),
-         {"name", "sv_name", "at", "bit", "width", "bytes", "enum", "unit", "desc"}, &f);
+  Keys k(*this, n, Element::kDescField, fmt::format("a field of {}", d.name), &f);
   if (!k.ok()) return;
-  f.name = k.text("name", true);
-  f.sv_name = k.text("sv_name", false);
+  f.name = k.text("name");
+  f.sv_name = k.text("sv_name");
   if (f.sv_name.empty()) f.sv_name = f.name;
-  f.desc = k.text("desc", false);
-  f.unit = k.text("unit", false);
-  f.enum_name = k.text("enum", false);
+  f.desc = k.text("desc");
+  f.unit = k.text("unit");
+  f.enum_name = k.text("enum");
   f.bytes = k.flag("bytes");
-  const auto at = k.number("at", true);
-  const auto width = k.number("width", true);
+  const auto at = k.number("at");
+  const auto width = k.number("width");
   if (!at || !width) return;
-  const auto bit = k.number("bit", false).value_or(0);
+  const auto bit = k.number("bit").value_or(0);
   if (bit > 7) {
     diags_.error(k.at("bit"), "range", "'bit' counts in the byte 'at': 0..7");
     return;

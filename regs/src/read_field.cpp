@@ -12,27 +12,22 @@ namespace rnic::regs {
 
 void YamlReader::read_field(Register& r, const YamlNode& n) {
   Field f;
-  Keys k(*this, n, fmt::format("a field of {}", r.name),
-         {"name", "bits", "access", "hw", "collision", "reset", "const", "counter", "locked_by",
-          "enabled_by", "enum", "unit", "desc"},
-         &f);
+  Keys k(*this, n, Element::kField, fmt::format("a field of {}", r.name), &f);
   if (!k.ok()) return;
-  f.name = k.text("name", true);
-  f.desc = k.text("desc", false);
-  f.unit = k.text("unit", false);
-  f.enum_name = k.text("enum", false);
+  f.name = k.text("name");
+  f.desc = k.text("desc");
+  f.unit = k.text("unit");
+  f.enum_name = k.text("enum");
   f.lock = read_lock(k);
   if (!read_bits(k, f)) return;
-  if (k.word("collision", {"hardware", "software"}, false) == 1) {
-    f.collision = Collision::kSoftware;
-  }
-  if (const auto* c = k.get("counter", false)) read_counter(*c, f);
+  if (k.word("collision") == 1) f.collision = Collision::kSoftware;
+  if (const auto* c = k.get("counter")) read_counter(*c, f);
   read_access(k, f);
   r.fields.push_back(std::move(f));
 }
 
 bool YamlReader::read_bits(Keys& k, Field& f) {
-  const auto s = k.text("bits", true);
+  const auto s = k.text("bits");
   if (s.empty()) return false;
   const auto colon = s.find(':');
   const auto names = [this](const std::string& word) { return constant(word); };
@@ -51,14 +46,12 @@ bool YamlReader::read_bits(Keys& k, Field& f) {
 }
 
 void YamlReader::read_access(Keys& k, Field& f) {
-  const auto word = k.text("access", true);
+  const auto word = k.text("access");
   if (word.empty()) return;
   const auto access = parse_access(word);
   if (!access) {
-    std::vector<std::string> known;
-    for (const auto& info : all_access()) known.emplace_back(info.name);
     diags_.error(k.at("access"), "access",
-                 fmt::format("unknown access '{}'{}", word, suggest(word, known)));
+                 fmt::format("unknown access '{}'{}", word, suggest(word, k.words("access"))));
     return;
   }
   f.access = *access;
@@ -69,23 +62,23 @@ void YamlReader::read_access(Keys& k, Field& f) {
 
 // One word or a list of words. What is stored has an output unless it says none.
 void YamlReader::read_hw(Keys& k, Field& f) {
-  static const std::vector<std::string> kWords = {"out",   "in",       "we",       "set", "clear",
-                                                  "inout", "wr_pulse", "rd_pulse", "none"};
+  const auto known = find_key(Element::kField, "hw")->words;
   std::vector<const YamlNode*> words;
-  if (const auto* n = k.get("hw", false)) {
+  if (const auto* n = k.get("hw")) {
     words = n->is_list() ? n->items : std::vector<const YamlNode*>{n};
   }
   bool none = false;
-  bool* const flags[] = {&f.hw.out,   &f.hw.in,       &f.hw.write,    &f.hw.set, &f.hw.clear,
-                         &f.hw.inout, &f.hw.wr_pulse, &f.hw.rd_pulse, &none};
+  bool* const flags[] =  // as the words of the table
+      {&f.hw.out,   &f.hw.in,       &f.hw.write,    &f.hw.set, &f.hw.clear,
+       &f.hw.inout, &f.hw.wr_pulse, &f.hw.rd_pulse, &none};
   for (const auto* w : words) {
-    const auto it = std::find(kWords.begin(), kWords.end(), w->text);
-    if (!w->is_scalar() || it == kWords.end()) {
+    const auto it = std::find(known.begin(), known.end(), w->text);
+    if (!w->is_scalar() || it == known.end()) {
       diags_.error(w->pos, "hw",
-                   fmt::format("unknown hw '{}'{}", w->text, suggest(w->text, kWords)));
+                   fmt::format("unknown hw '{}'{}", w->text, suggest(w->text, k.words("hw"))));
       continue;
     }
-    *flags[it - kWords.begin()] = true;
+    *flags[it - known.begin()] = true;
   }
   if (none && words.size() > 1) {
     diags_.error(k.at("hw"), "hw",
@@ -95,13 +88,13 @@ void YamlReader::read_hw(Keys& k, Field& f) {
 }
 
 void YamlReader::read_reset(Keys& k, Field& f) {
-  if (f.is_const && k.text("const", false) == "map_hash") {
+  if (f.is_const && k.text("const") == "map_hash") {
     f.is_map_hash = true;
     return;
   }
   const char* key = f.is_const ? "const" : "reset";
-  f.reset = k.number(key, false).value_or(0);
-  if (const auto* n = k.get(key, false)) f.reset_param = parameter_of(*n);
+  f.reset = k.number(key).value_or(0);
+  if (const auto* n = k.get(key)) f.reset_param = parameter_of(*n);
   if (f.is_const && k.has("reset")) {
     diags_.error(k.at("reset"), "reset", fmt::format("constant {} has no reset value", f.name));
   }
@@ -109,11 +102,10 @@ void YamlReader::read_reset(Keys& k, Field& f) {
 
 void YamlReader::read_counter(const YamlNode& n, Field& f) {
   CounterSpec c;
-  Keys k(*this, n, fmt::format("the counter of {}", f.name),
-         {"incr", "decr", "saturate", "threshold"});
+  Keys k(*this, n, Element::kFieldCounter, fmt::format("the counter of {}", f.name));
   if (!k.ok()) return;
   const auto bits = [&](const char* key, unsigned otherwise) {
-    const auto v = k.number(key, false).value_or(otherwise);
+    const auto v = k.number(key).value_or(otherwise);
     if (v > 32) {
       diags_.error(k.at(key), "counter",
                    fmt::format("'{}' is the width of the port in bits, 0 (no port) to 32", key));
@@ -124,7 +116,7 @@ void YamlReader::read_counter(const YamlNode& n, Field& f) {
   c.incr_width = bits("incr", 1);
   c.decr_width = bits("decr", 0);
   c.max = ones(f.width);
-  if (const auto* s = k.get("saturate", false)) {
+  if (const auto* s = k.get("saturate")) {
     if (s->text == "true" || s->text == "false") {
       c.saturate = s->text == "true";
     } else {
@@ -133,7 +125,7 @@ void YamlReader::read_counter(const YamlNode& n, Field& f) {
     }
     f.keys.emplace_back("saturate", s->pos);
   }
-  c.threshold = k.number("threshold", false);
+  c.threshold = k.number("threshold");
   if (k.has("threshold")) f.keys.emplace_back("threshold", k.at("threshold"));
   f.counter = c;
 }

@@ -21,14 +21,12 @@ bool YamlReader::read_text(const std::string& text, int file, const std::string&
     diags_.error(root->pos, "syntax", "the map must be a YAML mapping");
     return false;
   }
-  Keys k(*this, *root, included ? "an included file" : "the map",
-         {"name", "version", "description", "include", "parameters", "constants", "enums", "blocks",
-          "counters", "descriptors"},
-         included ? nullptr : &map_);
+  Keys k(*this, *root, included ? Element::kIncluded : Element::kMap,
+         included ? "an included file" : "the map", included ? nullptr : &map_);
   if (!included) {
-    map_.name = k.text("name", true);
-    map_.desc = k.text("description", false);
-    if (const auto* v = k.get("version", true)) read_version(*v);
+    map_.name = k.text("name");
+    map_.desc = k.text("description");
+    if (const auto* v = k.get("version")) read_version(*v);
   } else {
     for (const char* own : {"name", "version"}) {
       if (k.has(own)) {
@@ -38,15 +36,15 @@ bool YamlReader::read_text(const std::string& text, int file, const std::string&
       }
     }
   }
-  if (const auto* n = k.get("include", false)) read_include(*n, dir);
-  if (const auto* n = k.get("parameters", false)) read_constants(*n, true);
-  if (const auto* n = k.get("constants", false)) read_constants(*n, false);
-  if (const auto* n = k.get("enums", false)) read_enums(*n);
-  if (const auto* n = k.get("blocks", false); n != nullptr && is_list(*n, "blocks")) {
+  if (const auto* n = k.get("include")) read_include(*n, dir);
+  if (const auto* n = k.get("parameters")) read_constants(*n, true);
+  if (const auto* n = k.get("constants")) read_constants(*n, false);
+  if (const auto* n = k.get("enums")) read_enums(*n);
+  if (const auto* n = k.get("blocks"); n != nullptr && is_list(*n, "blocks")) {
     for (const auto* x : n->items) read_block(*x);
   }
-  if (const auto* n = k.get("counters", false)) read_counters(*n);
-  if (const auto* n = k.get("descriptors", false); n != nullptr && is_list(*n, "descriptors")) {
+  if (const auto* n = k.get("counters")) read_counters(*n);
+  if (const auto* n = k.get("descriptors"); n != nullptr && is_list(*n, "descriptors")) {
     for (const auto* x : n->items) read_descriptor(*x);
   }
   return true;
@@ -117,9 +115,9 @@ void YamlReader::read_include(const YamlNode& n, const std::string& dir) {
 }
 
 void YamlReader::read_version(const YamlNode& n) {
-  Keys k(*this, n, "version", {"major", "minor", "patch"});
+  Keys k(*this, n, Element::kVersion, "version");
   const auto part = [&](const char* key) {
-    const auto v = k.number(key, true).value_or(0);
+    const auto v = k.number(key).value_or(0);
     if (v > 255) diags_.error(k.at(key), "range", fmt::format("version {} is at most 255", key));
     return static_cast<unsigned>(v & 255);
   };
@@ -141,15 +139,13 @@ void YamlReader::read_constants(const YamlNode& n, bool parameters) {
     c.name = n.items[i]->text;
     c.is_parameter = parameters;
     if (value.is_map()) {
-      Keys k(*this, value, fmt::format("{} {}", parameters ? "parameter" : "constant", c.name),
-             parameters ? std::initializer_list<std::string_view>{"value", "min", "max", "desc"}
-                        : std::initializer_list<std::string_view>{"value", "desc"},
-             &c);
-      c.value = k.number("value", true).value_or(0);
-      c.desc = k.text("desc", false);
+      Keys k(*this, value, parameters ? Element::kParameter : Element::kConstant,
+             fmt::format("{} {}", parameters ? "parameter" : "constant", c.name), &c);
+      c.value = k.number("value").value_or(0);
+      c.desc = k.text("desc");
       if (parameters) {
-        c.min = k.number("min", false);
-        c.max = k.number("max", false);
+        c.min = k.number("min");
+        c.max = k.number("max");
       }
     } else {
       c.value = number(value, c.name).value_or(0);
@@ -183,14 +179,14 @@ void YamlReader::read_enums(const YamlNode& n) {
   for (std::size_t i = 0; i + 1 < n.items.size(); i += 2) {
     Enum e;
     e.name = n.items[i]->text;
-    Keys k(*this, *n.items[i + 1], fmt::format("enum {}", e.name), {"desc", "width", "values"}, &e);
+    Keys k(*this, *n.items[i + 1], Element::kEnum, fmt::format("enum {}", e.name), &e);
     e.pos = n.items[i]->pos;
-    e.desc = k.text("desc", false);
-    if (const auto w = k.number("width", false)) {
+    e.desc = k.text("desc");
+    if (const auto w = k.number("width")) {
       e.width = static_cast<unsigned>(std::min<std::uint64_t>(*w, 1000));
       e.width_given = true;
     }
-    if (const auto* values = k.get("values", true)) read_enum_values(e, *values);
+    if (const auto* values = k.get("values")) read_enum_values(e, *values);
     map_.enums.push_back(std::move(e));
   }
 }
@@ -205,9 +201,9 @@ void YamlReader::read_enum_values(Enum& e, const YamlNode& n) {
     EnumValue v;
     v.name = n.items[i]->text;
     if (value.is_map()) {
-      Keys k(*this, value, fmt::format("value {}", v.name), {"value", "desc"}, &v);
-      v.value = k.number("value", true).value_or(0);
-      v.desc = k.text("desc", false);
+      Keys k(*this, value, Element::kEnumValue, fmt::format("value {}", v.name), &v);
+      v.value = k.number("value").value_or(0);
+      v.desc = k.text("desc");
     } else {
       v.value = number(value, v.name).value_or(0);
     }
@@ -220,9 +216,9 @@ void YamlReader::read_counters(const YamlNode& n) {
   if (!is_list(n, "counters")) return;
   for (const auto* x : n.items) {
     Counter c;
-    Keys k(*this, *x, "a counter", {"name", "desc"}, &c);
-    c.name = k.text("name", true);
-    c.desc = k.text("desc", false);
+    Keys k(*this, *x, Element::kCounter, "a counter", &c);
+    c.name = k.text("name");
+    c.desc = k.text("desc");
     map_.counters.push_back(std::move(c));
   }
 }

@@ -27,8 +27,8 @@ void YamlReader::read_registers(Block& b, const YamlNode& n, const Scope& scope)
 }
 
 std::optional<Lock> YamlReader::read_lock(Keys& k) {
-  const auto locked = k.text("locked_by", false);
-  const auto enabled = k.text("enabled_by", false);
+  const auto locked = k.text("locked_by");
+  const auto enabled = k.text("enabled_by");
   if (!locked.empty() && !enabled.empty()) {
     diags_.error(k.at("enabled_by"), "lock",
                  fmt::format("{} has locked_by and enabled_by: keep one", k.what()));
@@ -42,28 +42,23 @@ std::optional<Lock> YamlReader::read_lock(Keys& k) {
 
 void YamlReader::read_register(Block& b, const YamlNode& n, const Scope& scope) {
   Register r;
-  Keys k(*this, n, "a register",
-         {"name", "offset", "width", "count", "stride", "desc", "buffered", "external", "locked_by",
-          "enabled_by", "fields"},
-         &r);
+  Keys k(*this, n, Element::kRegister, "a register", &r);
   if (!k.ok()) return;
-  r.local_name = k.text("name", true);
+  r.local_name = k.text("name");
   r.name = scope.prefix + r.local_name;
-  r.desc = k.text("desc", false);
-  r.offset = scope.base + k.number("offset", true).value_or(0);
-  r.width =
-      static_cast<unsigned>(std::min<std::uint64_t>(k.number("width", false).value_or(32), 4096));
+  r.desc = k.text("desc");
+  r.offset = scope.base + k.number("offset").value_or(0);
+  r.width = static_cast<unsigned>(std::min<std::uint64_t>(k.number("width").value_or(32), 4096));
   r.dims = scope.dims;
   r.file = scope.file;
   r.buffered = k.flag("buffered", true);
   r.external = k.flag("external");
   r.lock = read_lock(k);
-  if (const auto* count = k.get("count", false)) {
-    r.dims.push_back(
-        {k.number("count", false).value_or(1), k.number("stride", false).value_or(r.width / 8)});
+  if (const auto* count = k.get("count")) {
+    r.dims.push_back({k.number("count").value_or(1), k.number("stride").value_or(r.width / 8)});
     if (scope.dims.empty()) r.count_param = parameter_of(*count);
   }
-  if (const auto* fields = k.get("fields", true); fields != nullptr && is_list(*fields, "fields")) {
+  if (const auto* fields = k.get("fields"); fields != nullptr && is_list(*fields, "fields")) {
     for (const auto* x : fields->items) read_field(r, *x);
     if (fields->items.empty()) {
       diags_.error(fields->pos, "empty", fmt::format("{} has no fields", r.name));
@@ -75,8 +70,7 @@ void YamlReader::read_register(Block& b, const YamlNode& n, const Scope& scope) 
 void YamlReader::read_register_file(Block& b, const YamlNode& n, const Scope& scope) {
   constexpr int kMostDeep = 8;
   RegFile f;
-  Keys k(*this, n, "a register file", {"name", "offset", "count", "stride", "desc", "registers"},
-         &f);
+  Keys k(*this, n, Element::kRegisterFile, "a register file", &f);
   if (!k.ok()) return;
   if (scope.depth == kMostDeep) {
     diags_.error(
@@ -84,13 +78,14 @@ void YamlReader::read_register_file(Block& b, const YamlNode& n, const Scope& sc
         fmt::format("register files are nested deeper than {}: make it flatter", kMostDeep));
     return;
   }
-  f.local_name = k.text("name", true);
+  f.local_name = k.text("name");
   f.name = scope.prefix + f.local_name;
-  f.desc = k.text("desc", false);
-  f.offset = scope.base + k.number("offset", true).value_or(0);
+  f.desc = k.text("desc");
+  f.offset = scope.base + k.number("offset").value_or(0);
   f.is_array = k.has("count");
-  f.count = k.number("count", false).value_or(1);
-  f.stride = k.number("stride", f.is_array).value_or(0);
+  f.count = k.number("count").value_or(1);
+  if (f.is_array) k.require("stride");
+  f.stride = k.number("stride").value_or(0);
   f.parent = scope.file;
   Scope inner = scope;
   inner.prefix = f.name + "_";
@@ -99,7 +94,7 @@ void YamlReader::read_register_file(Block& b, const YamlNode& n, const Scope& sc
   inner.file = b.files.size();
   ++inner.depth;
   b.files.push_back(std::move(f));
-  if (const auto* list = k.get("registers", true)) read_registers(b, *list, inner);
+  if (const auto* list = k.get("registers")) read_registers(b, *list, inner);
 }
 
 }  // namespace rnic::regs

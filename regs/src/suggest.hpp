@@ -16,7 +16,7 @@ namespace rnic::regs {
 template <typename List>
 std::vector<std::string> names_of(const List& list) {
   std::vector<std::string> names;
-  for (const auto& x : list) names.push_back(x.name);
+  for (const auto& x : list) names.emplace_back(x.name);
   return names;
 }
 

@@ -5,7 +5,6 @@
 // parts are in read_*.cpp.
 #pragma once
 
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -8,6 +8,8 @@
 //       only the diagnostics
 //   rnic-regs decode map.yaml --block csr dump.txt
 //       a dump with names
+//   rnic-regs schema
+//       the JSON Schema of maps
 //
 // Exit status: 0 done, 1 the map has errors or (--check) a file differs, 2 wrong use or a file that
 // cannot be written.
@@ -25,6 +27,7 @@
 
 #include "decode.hpp"
 #include "expr.hpp"
+#include "map_keys.hpp"
 #include "model.hpp"
 #include "outputs.hpp"
 #include "suggest.hpp"
@@ -211,6 +214,8 @@ int main(int argc, char** argv) {
   what->require_option(1);
   decode_cmd->add_flag("--binary", decode_options.binary, "The descriptor is raw bytes, not hex.");
 
+  auto* schema_cmd = app.add_subcommand("schema", "Print the JSON Schema of maps, for editors.");
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -218,5 +223,9 @@ int main(int argc, char** argv) {
   }
   if (gen_cmd->parsed()) return resolve_outputs(gen_options.outputs) ? gen(gen_options) : 2;
   if (decode_cmd->parsed()) return decode(decode_options);
+  if (schema_cmd->parsed()) {
+    fmt::print("{}", rnic::regs::json_schema());
+    return 0;
+  }
   return load(lint_map) ? 0 : 1;
 }
