@@ -149,6 +149,8 @@ def soak():
         for kind in ATOMIC_KINDS:
             for gid in GIDS:
                 cases += both(**atomic(tool, kind, count=20, gid=gid))
+    for tool in ("ib_write_bw", "ib_read_bw", "ib_send_bw", "ib_write_lat"):
+        cases += both(tool, size=1024 * KIB, options="-a", tag="all-sizes")
     for transport in ("UC", "UD"):
         for tool in SEND:
             cases += both(tool, size=1000, options=f"-c {transport}", tag=transport.lower())

@@ -4,6 +4,7 @@
 import contextlib
 import ctypes
 import os
+import pathlib
 import signal
 import subprocess
 
@@ -37,9 +38,11 @@ def start(command, prompt=False, **options):
     def prepare():
         set_death_signal = 1  # PR_SET_PDEATHSIG
         ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
+        os.setsid()  # the terminal's signals are for us, who end our children in order
         if prompt:
-            with contextlib.suppress(PermissionError):
+            with contextlib.suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, 0, PROMPT)
+                pathlib.Path("/proc/self/autogroup").write_text(str(PROMPT))
 
     program = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=prepare, **options)
     running.append(program)
