@@ -45,6 +45,24 @@ package rnic_pkg;
     logic [7:0]  err_cause;      // cqe_status that took the QP to ERR
   } qp_conn_t;
 
+  // What of the connection half stays on chip when the context does not (ctx_cache).
+  typedef struct packed {
+    logic        exists;
+    logic        has_path;
+    logic [3:0]  state;
+    logic [1:0]  qtype;
+    logic        sq_sig_all;
+    logic [15:0] pd;
+    logic [15:0] path;
+    logic [15:0] send_cqn;
+    logic [15:0] recv_cqn;
+    logic [3:0]  log_sq;
+    logic [3:0]  log_rq;
+    logic [63:0] sq_base;
+    logic [63:0] rq_base;
+    logic [19:0] rate;
+  } qp_front_t;
+
   // Send half: written by sq_engine only.
   typedef struct packed {
     logic [23:0] next_psn;
@@ -528,5 +546,8 @@ package rnic_pkg;
   localparam logic [7:0] TRC_ACK_TX = 8'd25;       // resp_engine: ACK or NAK sent (PSN)
   localparam logic [7:0] TRC_ACK_RX = 8'd26;       // rx_completer: ACK or NAK taken (PSN)
   localparam logic [7:0] TRC_COMPLETE = 8'd27;     // rx_completer: message done (index)
+  // ctx_cache: context is read from host memory (why: 0 lookup, 1 turn, 2 hint)
+  localparam logic [7:0] TRC_CTX_MISS = 8'd28;
+  localparam logic [7:0] TRC_CTX_HERE = 8'd29;     // ctx_cache: it is on chip (1: it is lost)
 endpackage
 /* verilator lint_on UNUSEDPARAM */

@@ -1,0 +1,821 @@
+// SPDX-License-Identifier: Apache-2.0
+// The QP contexts when not all of them fit on chip: N_CTX here, those of the other QPs at
+// QP_CTX_BASE in host memory. The readers and owners of qp_context_mgr, and the stage that turns
+// pass on their way to sq_engine. What doorbells and ring reads need is on chip for every QP.
+// Throughput: one lookup per reader and cycle. Latency: 1 cycle on chip; else until the context
+// has come, and those behind in the same reader wait. README.md has theory, policy and rules.
+`include "rnic_assert.svh"
+module ctx_cache #(
+    parameter int unsigned DATA_W = 512,
+    parameter int unsigned N_CTX = 64,
+    parameter int unsigned N_QP = 1024,
+    parameter int unsigned N_FETCH = 8
+) (
+    input  logic clk_i,
+    input  logic rst_i,
+    output logic init_done_o,
+    input  logic [63:0] cfg_base_i,
+    // May a QP of this number be created?
+    input  logic [23:0] room_qpn_i,
+    output logic room_o,
+
+    // Connection half: written by cmd_unit.
+    input  logic cw_valid,
+    input  logic [23:0] cw_qpn,
+    input  rnic_pkg::qp_conn_t cw,
+    // Readers of the part that is always on chip: doorbell, sq_scheduler, wqe_fetch_engine,
+    // rq_store. All other fields read as zero.
+    input  logic db_lk_valid,
+    output logic db_lk_ready,
+    input  logic [23:0] db_lk_qpn,
+    output logic db_ctx_valid,
+    output rnic_pkg::qp_conn_t db_ctx,
+    input  logic sch_lk_valid,
+    output logic sch_lk_ready,
+    input  logic [23:0] sch_lk_qpn,
+    output logic sch_ctx_valid,
+    output rnic_pkg::qp_conn_t sch_ctx,
+    input  logic wf_lk_valid,
+    output logic wf_lk_ready,
+    input  logic [23:0] wf_lk_qpn,
+    output logic wf_ctx_valid,
+    output rnic_pkg::qp_conn_t wf_ctx,
+    input  logic rq_lk_valid,
+    output logic rq_lk_ready,
+    input  logic [23:0] rq_lk_qpn,
+    output logic rq_ctx_valid,
+    output rnic_pkg::qp_conn_t rq_ctx,
+    // sq_engine: connection, send half (its own), acknowledged half.
+    input  logic sq_lk_valid,
+    output logic sq_lk_ready,
+    input  logic [23:0] sq_lk_qpn,
+    output logic sq_ctx_valid,
+    output rnic_pkg::qp_conn_t sq_ctx,
+    input  logic snd_wr_valid,
+    input  logic [23:0] snd_wr_qpn,
+    input  rnic_pkg::qp_send_t snd_wr,
+    input  logic snd_lk_valid,
+    output logic snd_lk_ready,
+    input  logic [23:0] snd_lk_qpn,
+    output logic snd_ctx_valid,
+    output rnic_pkg::qp_send_t snd_ctx,
+    input  logic sqa_lk_valid,
+    output logic sqa_lk_ready,
+    input  logic [23:0] sqa_lk_qpn,
+    output logic sqa_ctx_valid,
+    output rnic_pkg::qp_ack_t sqa_ctx,
+    // rx_responder: connection, receive half (its own).
+    input  logic rs_lk_valid,
+    output logic rs_lk_ready,
+    input  logic [23:0] rs_lk_qpn,
+    output logic rs_ctx_valid,
+    output rnic_pkg::qp_conn_t rs_ctx,
+    input  logic rcv_wr_valid,
+    input  logic [23:0] rcv_wr_qpn,
+    input  rnic_pkg::qp_recv_t rcv_wr,
+    input  logic rcv_lk_valid,
+    output logic rcv_lk_ready,
+    input  logic [23:0] rcv_lk_qpn,
+    output logic rcv_ctx_valid,
+    output rnic_pkg::qp_recv_t rcv_ctx,
+    // resp_engine: connection.
+    input  logic re_lk_valid,
+    output logic re_lk_ready,
+    input  logic [23:0] re_lk_qpn,
+    output logic re_ctx_valid,
+    output rnic_pkg::qp_conn_t re_ctx,
+    // rx_completer: connection, acknowledged half (its own), send half.
+    input  logic cp_lk_valid,
+    output logic cp_lk_ready,
+    input  logic [23:0] cp_lk_qpn,
+    output logic cp_ctx_valid,
+    output rnic_pkg::qp_conn_t cp_ctx,
+    input  logic ack_wr_valid,
+    input  logic [23:0] ack_wr_qpn,
+    input  rnic_pkg::qp_ack_t ack_wr,
+    input  logic ack_lk_valid,
+    output logic ack_lk_ready,
+    input  logic [23:0] ack_lk_qpn,
+    output logic ack_ctx_valid,
+    output rnic_pkg::qp_ack_t ack_ctx,
+    input  logic cps_lk_valid,
+    output logic cps_lk_ready,
+    input  logic [23:0] cps_lk_qpn,
+    output logic cps_ctx_valid,
+    output rnic_pkg::qp_send_t cps_ctx,
+    // Query by cmd_unit: all halves at once.
+    input  logic q_lk_valid,
+    output logic q_lk_ready,
+    input  logic [23:0] q_lk_qpn,
+    output logic q_ctx_valid,
+    output rnic_pkg::qp_conn_t q_conn,
+    output rnic_pkg::qp_send_t q_snd,
+    output rnic_pkg::qp_ack_t q_ack,
+    output rnic_pkg::qp_recv_t q_rcv,
+
+    // Contexts in use: 3..0 sq_engine, 4 rx_responder, 5 rx_completer, 6 cmd_unit. From the cycle
+    // after a lookup until the last write that follows from it.
+    input  logic [6:0] pin_i,
+    input  logic [7*24-1:0] pin_qpn_i,
+    // Turns, from sq_scheduler to sq_engine.
+    input  logic turn_in_valid,
+    output logic turn_in_ready,
+    input  logic [23:0] turn_in_qpn,
+    output logic turn_out_valid,
+    input  logic turn_out_ready,
+    output logic [23:0] turn_out_qpn,
+    // Hints: a packet to this QP arrives; WQEs of this QP are fetched.
+    input  logic rx_hint_i,
+    input  logic [23:0] rx_hint_qpn_i,
+    input  logic tx_hint_i,
+    input  logic [23:0] tx_hint_qpn_i,
+
+    // dma_master
+    output logic                   rdreq_valid,
+    input  logic                   rdreq_ready,
+    output rnic_pkg::dma_rd_req_t  rdreq,
+    input  logic                   rdrsp_valid,
+    input  rnic_pkg::dma_rd_rsp_t  rdrsp,
+    input  logic [DATA_W-1:0]      rdrsp_data,
+    output logic                   wr_req_valid,
+    input  logic                   wr_req_ready,
+    output rnic_pkg::dma_wr_req_t  wr_req,
+    output logic                   wr_dat_valid,
+    input  logic                   wr_dat_ready,
+    output logic [DATA_W-1:0]      wr_dat_data,
+    output logic [7:0]             wr_dat_cnt,
+    output logic                   wr_dat_last,
+    input  logic                   wr_placed_i,
+    // A QP whose context could not be read.
+    output logic                   fail_valid,
+    input  logic                   fail_ready,
+    output rnic_pkg::qp_fail_t     fail,
+    output logic [2:0]             cnt_hits_o,
+    output logic                   cnt_misses_o,
+    output logic                   trc_valid_o,
+    output logic [63:0]            trc_o,
+    output logic                   trc_sampled_o,
+    output logic                   trc2_valid_o,
+    output logic [63:0]            trc2_o,
+    output logic                   trc2_sampled_o
+);
+  localparam int unsigned SW = $clog2(N_CTX);
+  localparam int unsigned CONN_W = $bits(cw);
+  localparam int unsigned SEND_W = $bits(snd_wr);
+  localparam int unsigned ACK_W = $bits(ack_wr);
+  localparam int unsigned RECV_W = $bits(rcv_wr);
+  localparam int unsigned IMG_W = CONN_W + SEND_W + ACK_W + RECV_W;
+  localparam int unsigned N_TURN = 8;
+  // Readers: 0 sq, 1 snd, 2 sqa, 3 rs, 4 rcv, 5 re, 6 cp, 7 cps, 8 ack, 9 q (four copies)
+  localparam int unsigned N_PORT = 10;
+  localparam int unsigned Q = 9;
+
+  logic on;
+  assign on = init_done_o;
+
+  // ------------------------------------------------------------- directory: readers, owners, turns
+  logic [N_PORT-1:0] look, port_hit, hit, ask, taken;
+  logic [N_PORT*24-1:0] look_qpn;
+  logic [N_PORT*SW-1:0] slot;
+  logic [3:0] own_valid, own_hit, own_wr;
+  logic [4*24-1:0] own_qpn;
+  logic [4*SW-1:0] own_slot;
+  logic [23:0] find_qpn, set_qpn, put_qpn;
+  logic find_hit, drop, put;
+  logic [SW-1:0] find_slot, set_first, drop_slot, put_slot;
+  logic [8*24-1:0] set_qpns;
+  logic [7:0] set_valid;
+  assign own_valid = {cw_valid, snd_wr_valid, ack_wr_valid, rcv_wr_valid};
+  assign own_qpn = {cw_qpn, snd_wr_qpn, ack_wr_qpn, rcv_wr_qpn};
+  ctx_dir #(
+      .N_CTX(N_CTX),
+      .N_QP(N_QP),
+      .N_LK(N_PORT + 5)
+  ) u_dir (
+      .clk_i,
+      .rst_i,
+      .qpn_i({find_qpn, own_qpn, look_qpn}),
+      .hit_o({find_hit, own_hit, hit}),
+      .slot_o({find_slot, own_slot, slot}),
+      .set_qpn_i(set_qpn),
+      .set_first_o(set_first),
+      .set_qpns_o(set_qpns),
+      .set_valid_o(set_valid),
+      .drop_i(drop),
+      .drop_slot_i(drop_slot),
+      .put_i(put),
+      .put_slot_i(put_slot),
+      .put_qpn_i(put_qpn)
+  );
+  assign own_wr = own_valid & own_hit;
+
+  // ------------------------------------------------------------------------------ the halves
+  // Each is written by its owner or, in another cycle, by the controller.
+  logic [3:0] img_wr, half_wr;
+  logic [4*SW-1:0] half_slot;
+  logic [SW-1:0] img_slot, steal_slot;
+  logic [IMG_W-1:0] img, stolen;
+  logic steal_ask, steal, none_valid, none_query;
+  logic [23:0] none_qpn;
+  assign half_wr = own_wr | img_wr;
+  for (genvar h = 0; h < 4; h++) begin : gen_slot
+    assign half_slot[h*SW+:SW] = own_wr[h] ? own_slot[h*SW+:SW] : img_slot;
+  end
+  logic [CONN_W-1:0] w_conn, i_conn;
+  logic [SEND_W-1:0] w_snd, i_snd;
+  logic [ACK_W-1:0] w_ack, i_ack;
+  logic [RECV_W-1:0] w_rcv, i_rcv;
+  assign {i_conn, i_snd, i_ack, i_rcv} = img;
+  assign w_conn = own_wr[3] ? cw : i_conn;
+  assign w_snd = own_wr[2] ? snd_wr : i_snd;
+  assign w_ack = own_wr[1] ? ack_wr : i_ack;
+  assign w_rcv = own_wr[0] ? rcv_wr : i_rcv;
+  assign stolen = {q_conn, q_snd, q_ack, q_rcv};
+
+  // --------------------------------------------------------------------------------------- readers
+  ctx_port #(
+      .W(CONN_W),
+      .N_CTX(N_CTX),
+      .N_QP(N_QP)
+  ) u_sq (
+      .clk_i,
+      .rst_i,
+      .on_i(on),
+      .wr_i(half_wr[3]),
+      .wr_slot_i(half_slot[3*SW+:SW]),
+      .wr_data_i(w_conn),
+      .lk_valid(sq_lk_valid),
+      .lk_ready(sq_lk_ready),
+      .lk_qpn(sq_lk_qpn),
+      .ctx_valid(sq_ctx_valid),
+      .ctx(sq_ctx),
+      .look_o(look[0]),
+      .look_qpn_o(look_qpn[0*24+:24]),
+      .hit_i(hit[0]),
+      .slot_i(slot[0*SW+:SW]),
+      .hit_o(port_hit[0]),
+      .ask_o(ask[0]),
+      .taken_i(taken[0]),
+      .none_valid_i(none_valid),
+      .none_qpn_i(none_qpn),
+      .steal_i(1'b0),
+      .steal_slot_i('0)
+  );
+  ctx_port #(
+      .W(SEND_W),
+      .N_CTX(N_CTX),
+      .N_QP(N_QP)
+  ) u_snd (
+      .clk_i,
+      .rst_i,
+      .on_i(on),
+      .wr_i(half_wr[2]),
+      .wr_slot_i(half_slot[2*SW+:SW]),
+      .wr_data_i(w_snd),
+      .lk_valid(snd_lk_valid),
+      .lk_ready(snd_lk_ready),
+      .lk_qpn(snd_lk_qpn),
+      .ctx_valid(snd_ctx_valid),
+      .ctx(snd_ctx),
+      .look_o(look[1]),
+      .look_qpn_o(look_qpn[1*24+:24]),
+      .hit_i(hit[1]),
+      .slot_i(slot[1*SW+:SW]),
+      .hit_o(port_hit[1]),
+      .ask_o(ask[1]),
+      .taken_i(taken[1]),
+      .none_valid_i(none_valid),
+      .none_qpn_i(none_qpn),
+      .steal_i(1'b0),
+      .steal_slot_i('0)
+  );
+  ctx_port #(
+      .W(ACK_W),
+      .N_CTX(N_CTX),
+      .N_QP(N_QP)
+  ) u_sqa (
+      .clk_i,
+      .rst_i,
+      .on_i(on),
+      .wr_i(half_wr[1]),
+      .wr_slot_i(half_slot[1*SW+:SW]),
+      .wr_data_i(w_ack),
+      .lk_valid(sqa_lk_valid),
+      .lk_ready(sqa_lk_ready),
+      .lk_qpn(sqa_lk_qpn),
+      .ctx_valid(sqa_ctx_valid),
+      .ctx(sqa_ctx),
+      .look_o(look[2]),
+      .look_qpn_o(look_qpn[2*24+:24]),
+      .hit_i(hit[2]),
+      .slot_i(slot[2*SW+:SW]),
+      .hit_o(port_hit[2]),
+      .ask_o(ask[2]),
+      .taken_i(taken[2]),
+      .none_valid_i(none_valid),
+      .none_qpn_i(none_qpn),
+      .steal_i(1'b0),
+      .steal_slot_i('0)
+  );
+  ctx_port #(
+      .W(CONN_W),
+      .N_CTX(N_CTX),
+      .N_QP(N_QP)
+  ) u_rs (
+      .clk_i,
+      .rst_i,
+      .on_i(on),
+      .wr_i(half_wr[3]),
+      .wr_slot_i(half_slot[3*SW+:SW]),
+      .wr_data_i(w_conn),
+      .lk_valid(rs_lk_valid),
+      .lk_ready(rs_lk_ready),
+      .lk_qpn(rs_lk_qpn),
+      .ctx_valid(rs_ctx_valid),
+      .ctx(rs_ctx),
+      .look_o(look[3]),
+      .look_qpn_o(look_qpn[3*24+:24]),
+      .hit_i(hit[3]),
+      .slot_i(slot[3*SW+:SW]),
+      .hit_o(port_hit[3]),
+      .ask_o(ask[3]),
+      .taken_i(taken[3]),
+      .none_valid_i(none_valid),
+      .none_qpn_i(none_qpn),
+      .steal_i(1'b0),
+      .steal_slot_i('0)
+  );
+  ctx_port #(
+      .W(RECV_W),
+      .N_CTX(N_CTX),
+      .N_QP(N_QP)
+  ) u_rcv (
+      .clk_i,
+      .rst_i,
+      .on_i(on),
+      .wr_i(half_wr[0]),
+      .wr_slot_i(half_slot[0*SW+:SW]),
+      .wr_data_i(w_rcv),
+      .lk_valid(rcv_lk_valid),
+      .lk_ready(rcv_lk_ready),
+      .lk_qpn(rcv_lk_qpn),
+      .ctx_valid(rcv_ctx_valid),
+      .ctx(rcv_ctx),
+      .look_o(look[4]),
+      .look_qpn_o(look_qpn[4*24+:24]),
+      .hit_i(hit[4]),
+      .slot_i(slot[4*SW+:SW]),
+      .hit_o(port_hit[4]),
+      .ask_o(ask[4]),
+      .taken_i(taken[4]),
+      .none_valid_i(none_valid),
+      .none_qpn_i(none_qpn),
+      .steal_i(1'b0),
+      .steal_slot_i('0)
+  );
+  ctx_port #(
+      .W(CONN_W),
+      .N_CTX(N_CTX),
+      .N_QP(N_QP)
+  ) u_re (
+      .clk_i,
+      .rst_i,
+      .on_i(on),
+      .wr_i(half_wr[3]),
+      .wr_slot_i(half_slot[3*SW+:SW]),
+      .wr_data_i(w_conn),
+      .lk_valid(re_lk_valid),
+      .lk_ready(re_lk_ready),
+      .lk_qpn(re_lk_qpn),
+      .ctx_valid(re_ctx_valid),
+      .ctx(re_ctx),
+      .look_o(look[5]),
+      .look_qpn_o(look_qpn[5*24+:24]),
+      .hit_i(hit[5]),
+      .slot_i(slot[5*SW+:SW]),
+      .hit_o(port_hit[5]),
+      .ask_o(ask[5]),
+      .taken_i(taken[5]),
+      .none_valid_i(none_valid),
+      .none_qpn_i(none_qpn),
+      .steal_i(1'b0),
+      .steal_slot_i('0)
+  );
+  ctx_port #(
+      .W(CONN_W),
+      .N_CTX(N_CTX),
+      .N_QP(N_QP)
+  ) u_cp (
+      .clk_i,
+      .rst_i,
+      .on_i(on),
+      .wr_i(half_wr[3]),
+      .wr_slot_i(half_slot[3*SW+:SW]),
+      .wr_data_i(w_conn),
+      .lk_valid(cp_lk_valid),
+      .lk_ready(cp_lk_ready),
+      .lk_qpn(cp_lk_qpn),
+      .ctx_valid(cp_ctx_valid),
+      .ctx(cp_ctx),
+      .look_o(look[6]),
+      .look_qpn_o(look_qpn[6*24+:24]),
+      .hit_i(hit[6]),
+      .slot_i(slot[6*SW+:SW]),
+      .hit_o(port_hit[6]),
+      .ask_o(ask[6]),
+      .taken_i(taken[6]),
+      .none_valid_i(none_valid),
+      .none_qpn_i(none_qpn),
+      .steal_i(1'b0),
+      .steal_slot_i('0)
+  );
+  ctx_port #(
+      .W(SEND_W),
+      .N_CTX(N_CTX),
+      .N_QP(N_QP)
+  ) u_cps (
+      .clk_i,
+      .rst_i,
+      .on_i(on),
+      .wr_i(half_wr[2]),
+      .wr_slot_i(half_slot[2*SW+:SW]),
+      .wr_data_i(w_snd),
+      .lk_valid(cps_lk_valid),
+      .lk_ready(cps_lk_ready),
+      .lk_qpn(cps_lk_qpn),
+      .ctx_valid(cps_ctx_valid),
+      .ctx(cps_ctx),
+      .look_o(look[7]),
+      .look_qpn_o(look_qpn[7*24+:24]),
+      .hit_i(hit[7]),
+      .slot_i(slot[7*SW+:SW]),
+      .hit_o(port_hit[7]),
+      .ask_o(ask[7]),
+      .taken_i(taken[7]),
+      .none_valid_i(none_valid),
+      .none_qpn_i(none_qpn),
+      .steal_i(1'b0),
+      .steal_slot_i('0)
+  );
+  ctx_port #(
+      .W(ACK_W),
+      .N_CTX(N_CTX),
+      .N_QP(N_QP)
+  ) u_ack (
+      .clk_i,
+      .rst_i,
+      .on_i(on),
+      .wr_i(half_wr[1]),
+      .wr_slot_i(half_slot[1*SW+:SW]),
+      .wr_data_i(w_ack),
+      .lk_valid(ack_lk_valid),
+      .lk_ready(ack_lk_ready),
+      .lk_qpn(ack_lk_qpn),
+      .ctx_valid(ack_ctx_valid),
+      .ctx(ack_ctx),
+      .look_o(look[8]),
+      .look_qpn_o(look_qpn[8*24+:24]),
+      .hit_i(hit[8]),
+      .slot_i(slot[8*SW+:SW]),
+      .hit_o(port_hit[8]),
+      .ask_o(ask[8]),
+      .taken_i(taken[8]),
+      .none_valid_i(none_valid),
+      .none_qpn_i(none_qpn),
+      .steal_i(1'b0),
+      .steal_slot_i('0)
+  );
+  // The copies of the query answer together; a context that makes room is read from them.
+  logic [14:0] unused_q;
+  logic [3*24-1:0] unused_q_qpn;
+  ctx_port #(
+      .W(CONN_W),
+      .N_CTX(N_CTX),
+      .N_QP(N_QP)
+  ) u_q (
+      .clk_i,
+      .rst_i,
+      .on_i(on && !steal_ask),
+      .wr_i(half_wr[3]),
+      .wr_slot_i(half_slot[3*SW+:SW]),
+      .wr_data_i(w_conn),
+      .lk_valid(q_lk_valid),
+      .lk_ready(q_lk_ready),
+      .lk_qpn(q_lk_qpn),
+      .ctx_valid(q_ctx_valid),
+      .ctx(q_conn),
+      .look_o(look[9]),
+      .look_qpn_o(look_qpn[9*24+:24]),
+      .hit_i(hit[9]),
+      .slot_i(slot[9*SW+:SW]),
+      .hit_o(port_hit[9]),
+      .ask_o(ask[9]),
+      .taken_i(taken[9]),
+      .none_valid_i(none_query),
+      .none_qpn_i(none_qpn),
+      .steal_i(steal),
+      .steal_slot_i(steal_slot)
+  );
+  ctx_port #(
+      .W(SEND_W),
+      .N_CTX(N_CTX),
+      .N_QP(N_QP)
+  ) u_q_snd (
+      .clk_i,
+      .rst_i,
+      .on_i(on && !steal_ask),
+      .wr_i(half_wr[2]),
+      .wr_slot_i(half_slot[2*SW+:SW]),
+      .wr_data_i(w_snd),
+      .lk_valid(q_lk_valid),
+      .lk_ready(unused_q[0]),
+      .lk_qpn(q_lk_qpn),
+      .ctx_valid(unused_q[1]),
+      .ctx(q_snd),
+      .look_o(unused_q[2]),
+      .look_qpn_o(unused_q_qpn[0*24+:24]),
+      .hit_i(hit[9]),
+      .slot_i(slot[9*SW+:SW]),
+      .hit_o(unused_q[3]),
+      .ask_o(unused_q[4]),
+      .taken_i(taken[9]),
+      .none_valid_i(none_query),
+      .none_qpn_i(none_qpn),
+      .steal_i(steal),
+      .steal_slot_i(steal_slot)
+  );
+  ctx_port #(
+      .W(ACK_W),
+      .N_CTX(N_CTX),
+      .N_QP(N_QP)
+  ) u_q_ack (
+      .clk_i,
+      .rst_i,
+      .on_i(on && !steal_ask),
+      .wr_i(half_wr[1]),
+      .wr_slot_i(half_slot[1*SW+:SW]),
+      .wr_data_i(w_ack),
+      .lk_valid(q_lk_valid),
+      .lk_ready(unused_q[5]),
+      .lk_qpn(q_lk_qpn),
+      .ctx_valid(unused_q[6]),
+      .ctx(q_ack),
+      .look_o(unused_q[7]),
+      .look_qpn_o(unused_q_qpn[1*24+:24]),
+      .hit_i(hit[9]),
+      .slot_i(slot[9*SW+:SW]),
+      .hit_o(unused_q[8]),
+      .ask_o(unused_q[9]),
+      .taken_i(taken[9]),
+      .none_valid_i(none_query),
+      .none_qpn_i(none_qpn),
+      .steal_i(steal),
+      .steal_slot_i(steal_slot)
+  );
+  ctx_port #(
+      .W(RECV_W),
+      .N_CTX(N_CTX),
+      .N_QP(N_QP)
+  ) u_q_rcv (
+      .clk_i,
+      .rst_i,
+      .on_i(on && !steal_ask),
+      .wr_i(half_wr[0]),
+      .wr_slot_i(half_slot[0*SW+:SW]),
+      .wr_data_i(w_rcv),
+      .lk_valid(q_lk_valid),
+      .lk_ready(unused_q[10]),
+      .lk_qpn(q_lk_qpn),
+      .ctx_valid(unused_q[11]),
+      .ctx(q_rcv),
+      .look_o(unused_q[12]),
+      .look_qpn_o(unused_q_qpn[2*24+:24]),
+      .hit_i(hit[9]),
+      .slot_i(slot[9*SW+:SW]),
+      .hit_o(unused_q[13]),
+      .ask_o(unused_q[14]),
+      .taken_i(taken[9]),
+      .none_valid_i(none_query),
+      .none_qpn_i(none_qpn),
+      .steal_i(steal),
+      .steal_slot_i(steal_slot)
+  );
+
+  // ---------------------------------------------------------------------- what is always on chip
+  logic front_lk, front_exists, gen_wr, lost_lk;
+  logic [23:0] front_qpn, gen_qpn, lost_qpn;
+  logic [7:0] front_gen, gen;
+  rnic_pkg::qp_conn_t lost_conn;
+  rnic_pkg::qp_send_t lost_snd;
+  rnic_pkg::qp_ack_t lost_ack;
+  rnic_pkg::qp_recv_t lost_rcv;
+  ctx_front #(
+      .N_QP(N_QP)
+  ) u_front (
+      .clk_i,
+      .rst_i,
+      .init_done_o,
+      .cw_valid,
+      .cw_qpn,
+      .cw,
+      .snd_wr_valid,
+      .snd_wr_qpn,
+      .snd_wr,
+      .ack_wr_valid,
+      .ack_wr_qpn,
+      .ack_wr,
+      .rcv_wr_valid,
+      .rcv_wr_qpn,
+      .rcv_wr,
+      .lk_valid({rq_lk_valid, wf_lk_valid, sch_lk_valid, db_lk_valid}),
+      .lk_ready({rq_lk_ready, wf_lk_ready, sch_lk_ready, db_lk_ready}),
+      .lk_qpn({rq_lk_qpn, wf_lk_qpn, sch_lk_qpn, db_lk_qpn}),
+      .ctx_valid({rq_ctx_valid, wf_ctx_valid, sch_ctx_valid, db_ctx_valid}),
+      .db_ctx,
+      .sch_ctx,
+      .wf_ctx,
+      .rq_ctx,
+      .c_lk_i(front_lk),
+      .c_qpn_i(front_qpn),
+      .c_exists_o(front_exists),
+      .c_gen_o(front_gen),
+      .gen_wr_i(gen_wr),
+      .gen_qpn_i(gen_qpn),
+      .gen_i(gen),
+      .l_lk_i(lost_lk),
+      .l_qpn_i(lost_qpn),
+      .l_conn_o(lost_conn),
+      .l_snd_o(lost_snd),
+      .l_ack_o(lost_ack),
+      .l_rcv_o(lost_rcv)
+  );
+
+  // ---------------------------------------------------------------------------------------- turns
+  logic turn_ask, turn_taken, turn_here, here, gone, calm;
+  logic [23:0] turn_qpn, here_qpn, gone_qpn;
+  logic [N_TURN:0] kept;
+  logic [(N_TURN+1)*24-1:0] kept_qpn;
+  ctx_turns #(
+      .DEPTH(N_TURN)
+  ) u_turns (
+      .clk_i,
+      .rst_i,
+      .in_valid(turn_in_valid),
+      .in_ready(turn_in_ready),
+      .in_qpn(turn_in_qpn),
+      .out_valid(turn_out_valid),
+      .out_ready(turn_out_ready),
+      .out_qpn(turn_out_qpn),
+      .find_qpn_o(find_qpn),
+      .find_hit_i(find_hit),
+      .ask_o(turn_ask),
+      .ask_qpn_o(turn_qpn),
+      .taken_i(turn_taken),
+      .taken_here_i(turn_here),
+      .taken_qpn_i(set_qpn),
+      .here_i(here),
+      .here_qpn_i(here_qpn),
+      .gone_i(gone),
+      .gone_qpn_i(gone_qpn),
+      .pin_o(kept),
+      .pin_qpn_o(kept_qpn),
+      .calm_o(calm)
+  );
+
+  // ---------------------------------------------------------------------------------------- hints
+  // What does not fit is forgotten. With many turns ahead a context that is fetched with its WQEs
+  // would be gone again before its turn.
+  logic hint_valid, hint_ready, hint_put, hint_room, tx_wait_q;
+  logic [23:0] hint_qpn, tx_qpn_q;
+  logic [3:0] hint_level;
+  assign hint_put = rx_hint_i || tx_wait_q;
+  stream_fifo_small #(.W(24), .DEPTH(8), .LATENCY(0)) u_hints (
+      .clk_i,
+      .rst_i,
+      .in_valid (hint_put && on),
+      .in_ready (hint_room),
+      .in_data  (rx_hint_i ? rx_hint_qpn_i : tx_qpn_q),
+      .out_valid(hint_valid),
+      .out_ready(hint_ready),
+      .out_data (hint_qpn),
+      .level_o  (hint_level)
+  );
+  always_ff @(posedge clk_i) begin
+    if (tx_hint_i && calm) begin
+      tx_wait_q <= 1'b1;
+      tx_qpn_q <= tx_hint_qpn_i;
+    end else if (!rx_hint_i) begin
+      tx_wait_q <= 1'b0;
+    end
+    if (rst_i) tx_wait_q <= 1'b0;
+  end
+
+  // ----------------------------------------------------------------------------------- controller
+  ctx_control #(
+      .DATA_W(DATA_W),
+      .N_CTX(N_CTX),
+      .N_PORT(N_PORT),
+      .N_PIN(7),
+      .N_SOFT(N_TURN + 1),
+      .N_FETCH(N_FETCH),
+      .IMG_W(IMG_W)
+  ) u_control (
+      .clk_i,
+      .rst_i,
+      .on_i(on),
+      .cfg_base_i,
+      .room_qpn_i,
+      .room_o,
+      .look_i(look),
+      .look_qpn_i(look_qpn),
+      .hit_i(port_hit),
+      .hit_slot_i(slot),
+      .ask_i(ask),
+      .taken_o(taken),
+      .none_valid_o(none_valid),
+      .none_query_o(none_query),
+      .none_qpn_o(none_qpn),
+      .pin_i,
+      .pin_qpn_i,
+      .soft_i(kept),
+      .soft_qpn_i(kept_qpn),
+      .turn_ask_i(turn_ask),
+      .turn_qpn_i(turn_qpn),
+      .turn_taken_o(turn_taken),
+      .turn_here_o(turn_here),
+      .hint_valid,
+      .hint_ready,
+      .hint_qpn,
+      .here_o(here),
+      .here_qpn_o(here_qpn),
+      .gone_o(gone),
+      .gone_qpn_o(gone_qpn),
+      .set_qpn_o(set_qpn),
+      .set_first_i(set_first),
+      .set_qpns_i(set_qpns),
+      .set_valid_i(set_valid),
+      .drop_o(drop),
+      .drop_slot_o(drop_slot),
+      .put_o(put),
+      .put_slot_o(put_slot),
+      .put_qpn_o(put_qpn),
+      .front_lk_o(front_lk),
+      .front_qpn_o(front_qpn),
+      .front_exists_i(front_exists),
+      .front_gen_i(front_gen),
+      .gen_wr_o(gen_wr),
+      .gen_qpn_o(gen_qpn),
+      .gen_o(gen),
+      .lost_lk_o(lost_lk),
+      .lost_qpn_o(lost_qpn),
+      .lost_img_i({lost_conn, lost_snd, lost_ack, lost_rcv}),
+      .own_wr_i(own_wr),
+      .own_slot_i(own_slot),
+      .own_exists_i(cw.exists),
+      .own_beyond_i(cw_qpn >= 24'(N_CTX)),
+      .img_wr_o(img_wr),
+      .img_slot_o(img_slot),
+      .img_o(img),
+      .steal_ask_o(steal_ask),
+      .steal_o(steal),
+      .steal_slot_o(steal_slot),
+      .stolen_i(stolen),
+      .rdreq_valid,
+      .rdreq_ready,
+      .rdreq,
+      .rdrsp_valid,
+      .rdrsp,
+      .rdrsp_data,
+      .wr_req_valid,
+      .wr_req_ready,
+      .wr_req,
+      .wr_dat_valid,
+      .wr_dat_ready,
+      .wr_dat_data,
+      .wr_dat_cnt,
+      .wr_dat_last,
+      .wr_placed_i,
+      .fail_valid,
+      .fail_ready,
+      .fail,
+      .cnt_misses_o,
+      .trc_valid_o,
+      .trc_o,
+      .trc2_valid_o,
+      .trc2_o
+  );
+  assign trc_sampled_o = 1'b1;
+  assign trc2_sampled_o = 1'b1;
+
+  // Each QP is looked up with its connection half.
+  assign cnt_hits_o = (3'(port_hit[0]) + 3'(port_hit[3])) + (3'(port_hit[5]) + 3'(port_hit[6])) +
+      3'(port_hit[Q]);
+
+  logic unused;
+  assign unused = ^{find_slot, hint_level, hint_room, unused_q, unused_q_qpn};
+
+  for (genvar h = 0; h < 4; h++) begin : gen_owner
+    `RNIC_ASSERT(what_is_written_is_here, !(own_valid[h] && !own_hit[h] &&
+                                            own_qpn[h*24+:24] < 24'(N_QP)))
+  end
+endmodule
