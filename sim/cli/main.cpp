@@ -9,6 +9,7 @@
 #include "harness/scenario/scenario.hpp"
 #include "sim/cli/bench.hpp"
 #include "sim/run/replay.hpp"
+#include "sim/run/requester_replay.hpp"
 #include "sim/run/session.hpp"
 
 namespace {
@@ -85,20 +86,57 @@ int run(const RunArgs& args) {
 }
 
 struct ReplayArgs {
+  bool requester = false;
   std::vector<std::string> captures;
   uint32_t data_w = 512;
   std::string pcap, wave;
 };
 
-int replay(const ReplayArgs& args) {
+std::vector<roce::CaptureFile> captures_of(const ReplayArgs& args) {
   std::vector<std::string> files = args.captures;
   if (files.empty()) files = roce::list_captures(kRoot + "/tests/captures");
-  size_t runs = 0, bad = 0;
+  std::vector<roce::CaptureFile> out;
   for (std::string f : files) {
     if (fs::path(f).extension() == ".pcap") f = fs::path(f).replace_extension(".json");
     if (!fs::exists(f) && fs::exists(kRoot + "/tests/captures/" + f + ".json"))
       f = kRoot + "/tests/captures/" + f + ".json";
-    const roce::CaptureFile capture = roce::CaptureFile::load(f);
+    out.push_back(roce::CaptureFile::load(f));
+  }
+  return out;
+}
+
+int replay_requesters(const ReplayArgs& args) {
+  size_t runs = 0, bad = 0;
+  for (const roce::CaptureFile& capture : captures_of(args)) {
+    for (const roce::CaptureRun& r : capture.runs()) {
+      for (const roce::Side side : {roce::Side::kClient, roce::Side::kServer}) {
+        if (!sim::requester_replayable(r, side)) continue;
+        sim::ReplayOptions o;
+        o.data_w = args.data_w;
+        o.pcap_file = args.pcap;
+        o.wave_file = args.wave;
+        o.side = side;
+        const sim::RequesterReplay result = sim::replay_requester(r, o);
+        fmt::print("{:<34} as {}: {:>4} messages, {:>4} frames equal, {:>3} completions, {}: {}\n",
+                   r.name(), side == roce::Side::kServer ? "server" : "client", result.messages,
+                   result.equal_frames, result.completions,
+                   fmt::format("{} READ and ATOMIC results", result.results),
+                   result.ok() ? "same" : "DIFFERENT");
+        for (const std::string& d : result.differences) fmt::print("    {}\n", d);
+        std::fflush(stdout);
+        ++runs;
+        if (!result.ok()) ++bad;
+      }
+    }
+  }
+  if (runs == 0) return verdict(false, "no run whose requests can be made identical");
+  return verdict(bad == 0, fmt::format("{} recorded runs, {} different", runs, bad));
+}
+
+int replay(const ReplayArgs& args) {
+  if (args.requester) return replay_requesters(args);
+  size_t runs = 0, bad = 0;
+  for (const roce::CaptureFile& capture : captures_of(args)) {
     for (const roce::CaptureRun& r : capture.runs()) {
       size_t sides = 0;
       for (const roce::Side side : {roce::Side::kServer, roce::Side::kClient}) {
@@ -179,6 +217,8 @@ int main(int argc, char** argv) {
       "replay", "Feed the requests of recorded runs of a software stack into a NIC");
   replay_cmd->add_option("capture", replay_args.captures,
                          "capture (.json or .pcap); none: all of tests/captures");
+  replay_cmd->add_flag("--requester", replay_args.requester,
+                       "the other direction: the NIC asks what was recorded and gets its answers");
   replay_cmd->add_option("--data-w", replay_args.data_w, "width of the NIC");
   replay_cmd->add_option("--pcap", replay_args.pcap,
                          "capture of what went over the simulated wire");

@@ -4,6 +4,7 @@
 #include <bit>
 #include <stdexcept>
 
+#include "harness/roce/bytes.hpp"
 #include "regs/gen/rnic_regs.h"
 
 namespace rnic::sim {
@@ -125,18 +126,72 @@ Region& Host::region(Place place, uint64_t size, uint64_t misalign, const driver
       break;
     }
   }
-  r->index = next_mr_++;
-  r->va = uint64_t{r->index} << 32 | (r->iova & mem::kPageMask);
   driver::MrRequest m = access;
-  m.index = r->index;
-  m.tag = static_cast<uint8_t>(0xA0 + r->index);
-  if (m.pd == 0) m.pd = 1;
-  m.va = r->va;
+  m.va = r->iova & mem::kPageMask;
   m.length = size;
   m.iova = r->iova;
-  r->key = nic_->create_mr(m);
-  regions_.push_back(std::move(r));
-  return *regions_.back();
+  return add_region(std::move(r), m);
+}
+
+// Numbers it, and puts the number into the upper half of its addresses.
+Region& Host::add_region(std::unique_ptr<Region> region, driver::MrRequest request) {
+  Region& r = *region;
+  r.index = next_mr_++;
+  r.va = request.va | uint64_t{r.index} << 32;
+  request.index = r.index;
+  request.tag = static_cast<uint8_t>(0xA0 + r.index);
+  request.va = r.va;
+  if (request.pd == 0) request.pd = 1;
+  r.key = nic_->create_mr(request);
+  regions_.push_back(std::move(region));
+  return r;
+}
+
+Region& Host::paged_region(uint64_t length, uint64_t first, std::vector<uint32_t> order,
+                           const driver::MrRequest& access) {
+  auto r = std::make_unique<Region>();
+  r->size = order.size() * mem::kPageBytes;
+  r->buffer = node_.dma().alloc(r->size, mem::kReadWrite, mem::kPageBytes, 0);
+  r->list =
+      node_.dma().alloc(order.size() * sizeof(uint64_t), mem::kReadWrite, sizeof(uint64_t), 0);
+  r->iova = r->buffer.bus_addr();
+  for (size_t i = 0; i < order.size(); ++i) {
+    uint8_t entry[sizeof(uint64_t)];
+    roce::store_le64(entry, r->iova + order[i] * mem::kPageBytes);
+    r->list.write(i * sizeof entry, entry, sizeof entry);
+  }
+  r->order = std::move(order);
+  r->first = first;
+  driver::MrRequest m = access;
+  m.va = first;
+  m.length = length;
+  m.iova = r->list.bus_addr();
+  m.page = RNIC_MR_PAGE_PAGE_4K;
+  m.first = static_cast<uint32_t>(first);
+  return add_region(std::move(r), m);
+}
+
+void Host::fast_register(Qp& qp, Region& region, uint64_t length, const driver::MrRequest& access) {
+  region.key = (region.key & ~0xFFu) | ((region.key + 1) & 0xFF);
+  std::vector<uint8_t> w(RNIC_WQE_FAST_REG_BYTES);
+  rnic_wqe_set_opcode(w.data(), RNIC_WQE_OPCODE_FAST_REG);
+  rnic_wqe_set_signaled(w.data(), 1);
+  rnic_wqe_fast_reg_set_va(w.data(), region.va);
+  rnic_wqe_fast_reg_set_key(w.data(), region.key);
+  rnic_wqe_fast_reg_set_local_write(w.data(), access.local_write);
+  rnic_wqe_fast_reg_set_remote_write(w.data(), access.remote_write);
+  rnic_wqe_fast_reg_set_remote_read(w.data(), access.remote_read);
+  rnic_wqe_fast_reg_set_remote_atomic(w.data(), access.remote_atomic);
+  rnic_wqe_fast_reg_set_page(w.data(), RNIC_MR_PAGE_PAGE_4K);
+  rnic_wqe_fast_reg_set_length(w.data(), length);
+  rnic_wqe_fast_reg_set_iova(w.data(), region.list.bus_addr());
+  rnic_wqe_fast_reg_set_first(w.data(), static_cast<uint32_t>(region.first));
+  qp.qp->post_raw(w);
+  qp.qp->ring();
+  const driver::Completion c = wait_completion(qp);
+  if (!c.ok())
+    throw std::runtime_error(node_.name() + ": FAST_REG ended with " +
+                             driver::status_name(c.status));
 }
 
 Qp& Host::create_qp(QpOptions options) {
@@ -147,7 +202,7 @@ Qp& Host::create_qp(QpOptions options) {
   rings_.emplace_back(q->cq->ring_addr(), uint64_t{RNIC_CQE_BYTES} << options.log_cq);
   driver::QpRequest r;
   // Number 0 comes last, as a real driver keeps the special ones for itself.
-  r.qpn = (number + 2) % nic_->capabilities().n_qp;
+  r.qpn = options.number.value_or((number + 2) % nic_->capabilities().n_qp);
   r.pd = 1;
   r.send_cqn = r.recv_cqn = static_cast<uint16_t>(number);
   r.service = options.service;

@@ -10,8 +10,10 @@
 //   Completion c = a.wait_completion(*qa);           // bounded; names what it waited for
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,6 +50,22 @@ struct Region {
   uint64_t size = 0;
   uint32_t key = 0;
   uint32_t index = 0;
+  // Of a region of pages: page i is page order[i] of the buffer, the first byte `first` behind the
+  // start of page 0.
+  std::vector<uint32_t> order{};
+  uint64_t first = 0;
+  mem::DmaBuffer list{};
+  // Where byte `offset` of the region is in the buffer.
+  uint64_t in_buffer(uint64_t offset) const {
+    if (order.empty()) return offset;
+    const uint64_t at = first + offset;
+    return order[at / mem::kPageBytes] * mem::kPageBytes + (at & mem::kPageMask);
+  }
+  // Bytes from there that stand together, at most `want`.
+  uint64_t run(uint64_t offset, uint64_t want) const {
+    if (order.empty()) return want;
+    return std::min(want, mem::kPageBytes - ((first + offset) & mem::kPageMask));
+  }
 };
 
 struct Qp {
@@ -74,6 +92,7 @@ struct Qp {
 struct QpOptions {
   uint8_t service = RNIC_QP_TYPE_RC;
   uint32_t log_sq = 8, log_rq = 6, log_cq = 10;
+  std::optional<uint32_t> number{};  // else the next free one
   bool sq_sig_all = false;
   std::unique_ptr<driver::DmaMemory> sq;
 };
@@ -97,6 +116,11 @@ class Host {
   // Registers memory; `misalign` bytes behind a page.
   Region& region(Place place, uint64_t size, uint64_t misalign = 0,
                  const driver::MrRequest& access = {}, size_t gpu = 0);
+  // Host memory in pages of 4 KiB whose order in the buffer is given; `size` of it is the buffer's.
+  Region& paged_region(uint64_t length, uint64_t first, std::vector<uint32_t> order,
+                       const driver::MrRequest& access = {});
+  // Makes a region that was created invalid valid, under the next tag; waits for it.
+  void fast_register(Qp& qp, Region& region, uint64_t length, const driver::MrRequest& access = {});
   Qp& create_qp(QpOptions options = {});
   // Posts one WRITE without ringing; returns the block index.
   uint16_t post_write(Qp& qp, const Region& src, uint64_t src_off, const Region& dst,
@@ -133,6 +157,7 @@ class Host {
   std::unique_ptr<driver::EventQueue> eq_;
   std::vector<std::unique_ptr<Qp>> qps_;
   std::vector<std::unique_ptr<Region>> regions_;
+  Region& add_region(std::unique_ptr<Region> region, driver::MrRequest request);
   std::vector<std::pair<uint64_t, uint64_t>> rings_;  // that the NIC writes: bus address, size
   uint64_t device_next_ = 0;
   uint32_t next_mr_ = 1;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/host/verbs.hpp"
 
+#include <numeric>
 #include <stdexcept>
+#include <utility>
 
+#include "harness/mem/random.hpp"
 #include "regs/gen/rnic_regs.h"
 
 namespace rnic::sim {
@@ -108,9 +111,24 @@ golden::Region HostEndpoint::add_region(uint64_t length, uint32_t access, bool i
   m.remote_write = (access & golden::kRemoteWrite) != 0;
   m.remote_read = (access & golden::kRemoteRead) != 0;
   m.remote_atomic = (access & golden::kRemoteAtomic) != 0;
-  Region& r = host_.region(Place::kHost, length, misalign_, m);
+  Region& r = registration_ == Registration::kFlat
+                  ? host_.region(Place::kHost, length, misalign_, m)
+                  : paged_region(length, m);
   regions_.push_back(&r);
   return {r.key, r.va, length};
+}
+
+Region& HostEndpoint::paged_region(uint64_t length, driver::MrRequest access) {
+  const uint64_t first = misalign_ & mem::kPageMask;
+  std::vector<uint32_t> order((first + length + mem::kPageMask) / mem::kPageBytes);
+  std::iota(order.begin(), order.end(), 0u);
+  mem::Random random(mem::substream(length, "pages"));
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  const bool fast = registration_ == Registration::kFast;
+  access.invalid = fast;
+  Region& r = host_.paged_region(length, first, std::move(order), access);
+  if (fast) host_.fast_register(*queues_.at(0).qp, r, length, access);
+  return r;
 }
 
 Region& HostEndpoint::region_of(const golden::Region& r) {
@@ -122,11 +140,21 @@ Region& HostEndpoint::region_of(const golden::Region& r) {
 
 void HostEndpoint::write_memory(const golden::Region& r, uint64_t offset,
                                 std::span<const uint8_t> bytes) {
-  region_of(r).buffer.write(offset, bytes.data(), bytes.size());
+  Region& region = region_of(r);
+  for (size_t at = 0; at < bytes.size();) {
+    const size_t n = region.run(offset + at, bytes.size() - at);
+    region.buffer.write(region.in_buffer(offset + at), bytes.data() + at, n);
+    at += n;
+  }
 }
 
 void HostEndpoint::read_memory(const golden::Region& r, uint64_t offset, std::span<uint8_t> bytes) {
-  region_of(r).buffer.read(offset, bytes.data(), bytes.size());
+  const Region& region = region_of(r);
+  for (size_t at = 0; at < bytes.size();) {
+    const size_t n = region.run(offset + at, bytes.size() - at);
+    region.buffer.read(region.in_buffer(offset + at), bytes.data() + at, n);
+    at += n;
+  }
 }
 
 bool HostEndpoint::post_send(uint32_t qp, const golden::SendRequest& request) {

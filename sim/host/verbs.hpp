@@ -16,10 +16,16 @@
 
 namespace rnic::sim {
 
+// How regions are registered: in one piece; in pages of any order; the same, made valid by a
+// FAST_REG of the first attached QP.
+enum class Registration : uint8_t { kFlat, kPaged, kFast };
+
 class HostEndpoint final : public golden::Endpoint {
  public:
   // `misalign`: bytes behind a page where regions begin.
-  explicit HostEndpoint(Host& host, uint64_t misalign = 0) : host_(host), misalign_(misalign) {}
+  explicit HostEndpoint(Host& host, uint64_t misalign = 0,
+                        Registration registration = Registration::kFlat)
+      : host_(host), misalign_(misalign), registration_(registration) {}
 
   // A QP whose completions nobody else takes. Returns its number for post and poll. A UD QP tells
   // its Q_Key, and reaches every peer by `path`.
@@ -53,9 +59,11 @@ class HostEndpoint final : public golden::Endpoint {
     uint32_t receives_out = 0;
   };
   Region& region_of(const golden::Region& r);
+  Region& paged_region(uint64_t length, driver::MrRequest access);
 
   Host& host_;
   uint64_t misalign_;
+  Registration registration_;
   std::vector<Queue> queues_;
   std::vector<Region*> regions_;
 };

@@ -103,11 +103,27 @@ void read_gpu(Reader& r, pcie::GpuConfig& c) {
   if ((base | size) & mem::kPageMask) r.error("base", "base and size must be multiples of 4 KiB");
 }
 
+// What a verb of a flow cannot do.
+void check_verb(Reader& r, const Flow& f) {
+  const bool answer = f.verb == FlowVerb::kRead || f.verb == FlowVerb::kFetchAdd;
+  if (answer && f.imm) r.error("imm", "READ and FETCH_ADD carry no immediate");
+  if (answer && f.inlined) r.error("inline", "READ and FETCH_ADD carry no inline data");
+  if (f.verb != FlowVerb::kFetchAdd) return;
+  if (f.sizes != std::vector<uint32_t>{8}) r.error("sizes", "FETCH_ADD works on 8 bytes");
+  if (f.source_misalign % 8 != 0 || f.random_offsets)
+    r.error("source_misalign", "FETCH_ADD works on aligned words");
+}
+
 void read_flow(Reader& r, Flow& f, bool pair, uint32_t log_sq) {
   std::string from = "a";
   r.opt("from", from, one_of<std::string>({{"a", "a"}, {"b", "b"}}));
   f.from = from == "b" ? 1 : 0;
   if (f.from == 1 && !pair) r.error("from", "a loop has only node a");
+  r.opt("verb", f.verb,
+        one_of<FlowVerb>({{"write", FlowVerb::kWrite},
+                          {"send", FlowVerb::kSend},
+                          {"read", FlowVerb::kRead},
+                          {"fetch_add", FlowVerb::kFetchAdd}}));
   r.opt("qps", f.qps, unsigned_integer(1, 64));
   r.list("sizes", f.sizes, bytes(0, 1u << 30), 1, 64);
   r.opt("count", f.count, unsigned_integer(1, 100'000'000));
@@ -121,6 +137,7 @@ void read_flow(Reader& r, Flow& f, bool pair, uint32_t log_sq) {
   r.opt("source_misalign", f.source_misalign, bytes(0, 4095));
   r.opt("target_misalign", f.target_misalign, bytes(0, 4095));
   r.opt("random_offsets", f.random_offsets);
+  check_verb(r, f);
   uint32_t blocks = 1;
   if (f.inlined) {
     for (uint32_t s : f.sizes) {

@@ -38,16 +38,20 @@ struct LatencyStep {
   bool detail = false;     // print every event
 };
 
-// Messages of one kind from one node to the other.
+// READ and FETCH_ADD: the bytes come from the responder.
+enum class FlowVerb : uint8_t { kWrite, kSend, kRead, kFetchAdd };
+
+// Messages of one kind, posted on one node and answered by the other.
 struct Flow {
-  uint32_t from = 0;  // node
+  uint32_t from = 0;  // node that posts
+  FlowVerb verb = FlowVerb::kWrite;
   uint32_t qps = 1;
   std::vector<uint32_t> sizes = {4096};
   uint32_t count = 64;  // messages in all
   uint32_t depth = 16;  // outstanding per QP
   bool imm = false;
   bool inlined = false;
-  Memory source = Memory::kHost, target = Memory::kHost;
+  Memory source = Memory::kHost, target = Memory::kHost;  // where the bytes come from and go
   uint32_t doorbell_every = 1;
   uint32_t signal_every = 1;
   uint32_t source_misalign = 0, target_misalign = 0;  // bytes

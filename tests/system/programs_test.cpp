@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random programs of verbs: RTL against the golden endpoint, RTL against RTL.
 #include "harness/golden/program.hpp"
+#include "harness/roce/bytes.hpp"
 #include "tests/system/verbs_bed.hpp"
 
 using namespace rnic;
@@ -49,6 +50,66 @@ golden::RunnerConfig late() { return {.late_receives = 0.7}; }
 ProgramRun one_sided(GoldenBed& bed, bool rtl_asks) {
   if (rtl_asks) return {bed.world, *bed.rtl, bed.gold};
   return {bed.world, bed.gold, *bed.rtl};
+}
+
+constexpr uint32_t kUnreliable = 60;  // messages of a test of UC or UD
+
+// Messages that begin with their number, over a cable that may lose them; receives for all are
+// there. Returns how many arrived: each as it was sent, and behind the one before it.
+size_t send_unreliably(GoldenBed& bed, golden::Endpoint& from, golden::Endpoint& to, bool ud) {
+  constexpr uint32_t kSlot = 8192;
+  const uint32_t header = ud ? 40 : 0;
+  Rng random = rng(std::string("unreliable.") + (ud ? "ud" : "uc"));
+  const golden::Region source =
+      from.add_region(uint64_t{kSlot} * kUnreliable, golden::kAccessAll, false);
+  const golden::Region target =
+      to.add_region(uint64_t{kSlot} * kUnreliable, golden::kAccessAll, false);
+  std::vector<std::vector<uint8_t>> sent;
+  for (uint32_t i = 0; i < kUnreliable; ++i) {
+    sent.push_back(random.bytes(random.between(4, ud ? 4096 : 5000)));
+    roce::store_le32(sent[i].data(), i);
+    from.write_memory(source, uint64_t{i} * kSlot, sent[i]);
+    REQUIRE(to.post_recv(
+        0, {.wr_id = i, .sges = {{target.key, kSlot, target.va + uint64_t{i} * kSlot}}}));
+  }
+  bed.world.run_until(bed.world.now_ps() + 10'000'000);
+  size_t arrived = 0, done = 0;
+  uint32_t next = 0;  // the number that may come
+  const auto look = [&] {
+    while (const auto c = from.poll(0)) {
+      CHECK(c->status == golden::Status::kSuccess);
+      ++done;
+    }
+    while (const auto c = to.poll(0)) {
+      CHECK(c->status == golden::Status::kSuccess);
+      REQUIRE(c->wr_id == arrived);  // a message that broke off leaves its receive to the next
+      std::vector<uint8_t> got(c->bytes);
+      to.read_memory(target, arrived++ * kSlot, got);
+      REQUIRE(got.size() >= header + 4);
+      got.erase(got.begin(), got.begin() + header);
+      const uint32_t number = roce::load_le32(got.data());
+      REQUIRE(number < kUnreliable);
+      CHECK(number >= next);
+      CHECK(got == sent[number]);
+      next = number + 1;
+    }
+  };
+  const sim::TimePs end = bed.world.now_ps() + 1'000'000'000;
+  for (uint32_t i = 0; done < kUnreliable && bed.world.now_ps() < end;) {
+    while (i < kUnreliable && i - done < 20 &&
+           from.post_send(0, {.wr_id = i,
+                              .verb = golden::Verb::kSend,
+                              .sges = {{source.key, static_cast<uint32_t>(sent[i].size()),
+                                        source.va + uint64_t{i} * kSlot}},
+                              .ud = ud ? to.ud_target(0) : golden::UdTarget{}}))
+      ++i;
+    bed.world.run_until(bed.world.now_ps() + 2'000'000);
+    look();
+  }
+  CHECK(done == kUnreliable);
+  bed.world.run_until(bed.world.now_ps() + 50'000'000);
+  look();
+  return arrived;
 }
 
 }  // namespace
@@ -160,6 +221,45 @@ TEST_CASE("UC and UD programs between the RTL and the golden endpoint") {
       const Program p = make_program(c);
       REQUIRE(bed.run({&p}));
       CHECK(bed.gold.responder(0).stats().dropped == 0);
+    }
+  }
+}
+
+TEST_CASE("a UD program on QP 1, with the Q_Key of connection managers") {
+  GoldenBed bed;
+  VerbsConnect o = quick(4096);
+  o.service = RNIC_QP_TYPE_UD;
+  o.qpn = 1;
+  o.qkey = kGsiQkey;
+  bed.connect(o);
+  ProgramConfig c = all_verbs(context_seed(), 4096);
+  c.transport = roce::Transport::kUd;
+  const Program p = make_program(c);
+  REQUIRE(bed.run({&p}));
+  CHECK(bed.gold.responder(0).stats().dropped == 0);
+}
+
+TEST_CASE(
+    "UC and UD over a cable that loses and spoils: what arrives is whole, in order and once") {
+  for (const bool ud : {false, true}) {
+    for (const bool rtl_sends : {true, false}) {
+      INFO((ud ? "UD" : "UC") << ", sent by the " << (rtl_sends ? "RTL" : "golden endpoint"));
+      GoldenBed bed({.rules = {{.action = wire::FaultAction::kDrop, .probability = 0.05},
+                               {.action = wire::FaultAction::kCorrupt,
+                                .probability = 0.05,
+                                .bits = 2,
+                                .bad_fcs = false}},
+                     .seed = context_seed() + (ud ? 2u : 0u) + (rtl_sends ? 1u : 0u),
+                     .check_wire = false});
+      VerbsConnect o = quick(ud ? 4096 : 1024);
+      o.service = ud ? RNIC_QP_TYPE_UD : RNIC_QP_TYPE_UC;
+      bed.connect(o);
+      golden::Endpoint& rtl = *bed.rtl;
+      golden::Endpoint& from = rtl_sends ? rtl : bed.gold;
+      golden::Endpoint& to = rtl_sends ? static_cast<golden::Endpoint&>(bed.gold) : rtl;
+      const size_t arrived = send_unreliably(bed, from, to, ud);
+      CHECK(arrived > kUnreliable / 4);
+      CHECK(arrived < kUnreliable);
     }
   }
 }

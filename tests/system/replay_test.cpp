@@ -2,6 +2,8 @@
 // Every recorded RC run of a real software stack, its requests fed into the NIC as the wire
 // delivered them: answers, memory and completions must be the recorded ones.
 #include "sim/run/replay.hpp"
+
+#include "sim/run/requester_replay.hpp"
 #include "tests/system/bed.hpp"
 
 using namespace rnic;
@@ -60,4 +62,33 @@ TEST_CASE("recorded runs of every verb end with the recorded memory, answers and
     CHECK((name == "nak_after_rnr" || name == "resumed_read" || name == "after_invalidate" ||
            name == "coalesced" || name == "buffer_nak"));
   }
+}
+
+TEST_CASE(
+    "the requester asks what was recorded, frame by frame, and ends with the recorded answers") {
+  size_t runs = 0, frames = 0, completions = 0, results = 0;
+  sim::ReplayOptions options;
+  options.data_w = test_width();
+  for (const std::string& file :
+       roce::list_captures(std::string(RNIC_SOURCE_DIR) + "/tests/captures")) {
+    const roce::CaptureFile capture = roce::CaptureFile::load(file);
+    for (const roce::CaptureRun& run : capture.runs()) {
+      for (const roce::Side side : {roce::Side::kClient, roce::Side::kServer}) {
+        if (!sim::requester_replayable(run, side)) continue;
+        INFO(run.name() << ": " << run.client_command << ", the NIC is the "
+                        << (side == roce::Side::kServer ? "server" : "client"));
+        options.side = side;
+        const sim::RequesterReplay r = sim::replay_requester(run, options);
+        for (const std::string& d : r.differences) FAIL_CHECK(d);
+        ++runs;
+        frames += r.equal_frames;
+        completions += r.completions;
+        results += r.results;
+      }
+    }
+  }
+  CHECK(runs > 40);
+  CHECK(frames > 1500);
+  CHECK(completions > 50);
+  CHECK(results > 10);
 }

@@ -20,7 +20,8 @@
 
 namespace rnic::test {
 
-inline constexpr uint32_t kQkey = 0x11112222;  // of UD QPs
+inline constexpr uint32_t kQkey = 0x11112222;     // of UD QPs
+inline constexpr uint32_t kGsiQkey = 0x80010000;  // of QP 1
 
 struct VerbsConnect {
   uint8_t service = RNIC_QP_TYPE_RC;
@@ -30,10 +31,12 @@ struct VerbsConnect {
   uint8_t min_rnr_timer = 1;  // 10 us
   uint8_t retry_cnt = 7, rnr_retry = 7;
   uint8_t max_rd_atomic = 16, max_dest_rd_atomic = 16;
+  std::optional<uint32_t> qpn{};  // of both sides
+  uint32_t qkey = kQkey;          // UD
   driver::ConnectRequest request() const {
     driver::ConnectRequest r;
     r.service = service;
-    r.qkey = kQkey;
+    r.qkey = qkey;
     r.mtu = sim::mtu_code(mtu);
     r.timeout = timeout;
     r.min_rnr_timer = min_rnr_timer;
@@ -120,6 +123,7 @@ struct GoldenOptions {
   axi::DmaStalls stalls{};
   uint64_t misalign = 0;
   bool check_wire = true;
+  sim::Registration registration = sim::Registration::kFlat;
 };
 
 // End 0 of the cable is an RTL NIC with its host, end 1 the golden endpoint. The golden endpoint
@@ -155,7 +159,7 @@ class GoldenBed {
     h.id = 1;
     host = std::make_unique<sim::Host>(world, *node, h);
     host->start(2);
-    rtl = std::make_unique<sim::HostEndpoint>(*host, options.misalign);
+    rtl = std::make_unique<sim::HostEndpoint>(*host, options.misalign, options.registration);
     memory = std::make_unique<mem::MemoryChecker>(node->memory(), "host memory of the RTL");
   }
 
@@ -175,13 +179,14 @@ class GoldenBed {
     q.service = o.service;
     q.log_sq = 8;
     q.log_rq = 6;
+    q.number = o.qpn;
     sim::Qp& qp = host->create_qp(std::move(q));
     golden::QpConfig g;
-    g.qpn = 0x100 + qp.number();
+    g.qpn = o.qpn.value_or(0x100 + qp.number());
     g.transport = o.service == RNIC_QP_TYPE_RC   ? roce::Transport::kRc
                   : o.service == RNIC_QP_TYPE_UC ? roce::Transport::kUc
                                                  : roce::Transport::kUd;
-    g.qkey = kQkey;
+    g.qkey = o.qkey;
     g.pmtu = o.mtu;
     g.dest_qpn = qp.number();
     g.dest_mac = {2, 0, 0, 0, 0, 1};
@@ -203,7 +208,7 @@ class GoldenBed {
     r.rq_psn = o.psn_b;
     host->nic().connect(*qp.qp, r);
     if (o.service == RNIC_QP_TYPE_UD) {
-      rtl->attach_ud(qp, kQkey);
+      rtl->attach_ud(qp, o.qkey);
     } else {
       rtl->attach(qp);
     }

@@ -253,6 +253,41 @@ TEST_CASE("tshark decodes the capture, and its opcodes are those that were sent"
   std::filesystem::remove(path);
 }
 
+TEST_CASE("SENDs, READs and FETCH_ADDs both ways under random stalls, every byte and word compared",
+          "[short]") {
+  expect_good(run(R"(
+nic: {mtu: 1024}
+stalls: {aw: 0.3, w: 0.3, b: 0.5, ar: 0.3, r: 0.4, bar: 0.3}
+steps:
+  - name: t
+    do: traffic
+    flows:
+      - {from: a, verb: send, qps: 2, sizes: [0, 1, 64, 700, 9000], count: 60, depth: 8, random_offsets: true}
+      - {from: b, verb: send, sizes: [8, 300], count: 30, depth: 8, imm: true, inline: true, signal_every: 3, target_misalign: 5}
+      - {from: b, verb: read, qps: 2, sizes: [1, 64, 4096, 5000], count: 40, depth: 20, random_offsets: true, source_misalign: 3}
+      - {from: a, verb: fetch_add, qps: 2, sizes: [8], count: 80, depth: 20, doorbell_every: 4, target_misalign: 8}
+)"));
+}
+
+TEST_CASE("a cable that loses frames lets a flow reach a part of what go-back-N can") {
+  const Outcome o = run(R"(
+nic: {mtu: 1024}
+wire: {faults: [{do: drop, from: a, packet: write, nth: 200, every: 400}]}
+steps:
+  - name: t
+    do: traffic
+    flows: [{from: a, sizes: [64 KiB], count: 24, depth: 4}]
+)");
+  expect_good(o);
+  REQUIRE(o.figures.find("t.bound") != nullptr);
+  const double bound = o.figures.find("t.bound")->value;
+  const double line = static_cast<double>(test_rate()) * 1e-9;
+  CHECK(bound < line);
+  CHECK(bound > line / 2);
+  CHECK(o.figures.find("t.goodput")->value <= bound);
+  CHECK(o.figures.find("t.goodput")->value > bound / 2);
+}
+
 TEST_CASE("a frame may start before its payload is complete, and figures are the same bytes") {
   expect_good(run(std::string("nic: {mtu: 4096, tx_start_threshold: 2048}\n") + kTraffic));
 }
@@ -274,6 +309,10 @@ TEST_CASE("a wrong scenario is refused with file, line and what was expected") {
         std::string::npos);
   CHECK(text("steps: [{name: x, do: traffic, flows: [{sizes: [64], qps: 65}]}]\n").find("qps") !=
         std::string::npos);
+  CHECK(text("steps: [{name: x, do: traffic, flows: [{sizes: [64], verb: read, inline: true}]}]\n")
+            .find("carry no inline data") != std::string::npos);
+  CHECK(text("steps: [{name: x, do: traffic, flows: [{sizes: [16], verb: fetch_add}]}]\n")
+            .find("works on 8 bytes") != std::string::npos);
   CHECK(text("steps: [{name: x, do: fly}]\n").find("one of") != std::string::npos);
   CHECK(text("seed: 1\n").find("steps") != std::string::npos);
   // What could only hang or fail later is refused as well.
