@@ -70,6 +70,7 @@ struct BedOptions {
   uint16_t bar_stall = 0;
   uint64_t wire_bps = test_rate();
   uint64_t wire_delay_ps = 50'000;
+  uint32_t tx_fifo_bytes = 256;  // of the MAC
   bool gpu = false;
   mem::Layout layout = mem::Layout::kScattered;
   wire::FaultHook* faults_a = nullptr;  // of what a sends
@@ -111,7 +112,9 @@ class Bed {
       side(i).node = &world.add_node(c);
     }
     link = &world.connect(*a.node, *b.node,
-                          {.rate_bps = options.wire_bps, .delay_ps = options.wire_delay_ps});
+                          {.rate_bps = options.wire_bps,
+                           .delay_ps = options.wire_delay_ps,
+                           .tx_fifo_bytes = options.tx_fifo_bytes});
     link->add_observer(&tap);
     if (options.faults_a != nullptr) link->set_faults(0, options.faults_a);
     if (options.faults_b != nullptr) link->set_faults(1, options.faults_b);
@@ -127,6 +130,12 @@ class Bed {
         side(i).gpu_memory = std::make_unique<mem::MemoryChecker>(
             side(i).node->gpu(0).memory(), "GPU memory of " + side(i).node->name());
     }
+  }
+
+  // A test that does not call check() has its frames looked at all the same.
+  ~Bed() {
+    if (!options_.check_wire || checked_) return;
+    for (const std::string& m : tap.messages()) FAIL_CHECK(m);
   }
 
   Side& side(int i) { return i == 0 ? a : b; }
@@ -150,6 +159,7 @@ class Bed {
     m.expect_write(r.buffer, offset, data.data(), data.size());
   }
   void check() {
+    checked_ = true;
     for (int i = 0; i < 2; ++i) {
       if (auto d = side(i).memory->compare()) FAIL_CHECK(d->to_string());
       if (side(i).gpu_memory) {
@@ -168,6 +178,7 @@ class Bed {
 
  private:
   BedOptions options_;
+  bool checked_ = false;
 };
 
 // Fills a region of the CPU's side with random bytes and tells the checker.

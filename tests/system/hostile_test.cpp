@@ -248,3 +248,156 @@ TEST_CASE("garbage commands answer, and a reset makes the device whole") {
     bed.b.host->restart(1);
   }
 }
+
+// What no driver does, and a wild pointer may: accesses of any size at any place. Bytes that are
+// not written keep their values, an index needs both of its bytes, and everything else is refused
+// and counted.
+TEST_CASE("accesses of odd sizes, not aligned, or across registers touch only their own bytes") {
+  Bed bed;
+  Victim v = neighbour(bed);
+  Rng rng = test::rng("odd");
+  sim::Host& a = *bed.a.host;
+  auto& bus = a.bus();
+  const auto read = [&](driver::Bar bar, uint32_t offset, uint32_t len) {
+    std::vector<uint8_t> got;
+    bed.a.node->fabric().mmio_read(
+        pcie::kHost, static_cast<pcie::Bar>(bar), offset, len, bed.a.node->now_ps(),
+        [&](const pcie::MmioResult& r) { got.assign(r.data.begin(), r.data.begin() + len); });
+    bed.world.run_while([&] { return got.empty(); }, 10'000'000, "an odd read");
+    return got;
+  };
+  const auto put = [&](driver::Bar bar, uint32_t offset, const std::vector<uint8_t>& bytes) {
+    bus.write_block(bar, offset, bytes.data(), static_cast<uint32_t>(bytes.size()));
+  };
+
+  SECTION("registers, mailbox, MSI-X table") {
+    // Plain read and write registers with all their bits: a model of bytes beside them.
+    for (const auto& [base, size] : {std::pair<uint32_t, uint32_t>{RNIC_CSR_MBOX_IN, 128},
+                                     std::pair<uint32_t, uint32_t>{RNIC_CSR_MSIX_TABLE + 16, 12}}) {
+      INFO("window at " << base);
+      std::vector<uint8_t> model = rng.bytes(size);
+      put(driver::Bar::kRegisters, base, model);
+      for (int n = 0; n < 60; ++n) {
+        const auto at = static_cast<uint32_t>(rng.below(size));
+        const auto len = static_cast<uint32_t>(rng.between(1, std::min(size - at, 17u)));
+        const std::vector<uint8_t> bytes = rng.bytes(len);
+        put(driver::Bar::kRegisters, base + at, bytes);
+        std::copy(bytes.begin(), bytes.end(), model.begin() + at);
+        const auto from = static_cast<uint32_t>(rng.below(size));
+        const uint32_t room = std::min(size - from, 64 - ((base + from) & 63));
+        const auto want = static_cast<uint32_t>(rng.between(1, room));
+        CHECK(read(driver::Bar::kRegisters, base + from, want) ==
+              std::vector<uint8_t>(model.begin() + from, model.begin() + from + want));
+      }
+    }
+    // One register byte by byte, and two registers at once.
+    const uint32_t timeout = a.nic().read(RNIC_CSR_DMA_TIMEOUT);
+    put(driver::Bar::kRegisters, RNIC_CSR_DMA_TIMEOUT + 1, {0x12});
+    CHECK(a.nic().read(RNIC_CSR_DMA_TIMEOUT) == ((timeout & ~0xFF00u) | 0x1200u));
+    put(driver::Bar::kRegisters, RNIC_CSR_DMA_TIMEOUT, {0x10, 0x27, 0, 0});
+    put(driver::Bar::kRegisters, RNIC_CSR_TX_START_THRESHOLD + 1, {0x01, 0, 0, 7});
+    CHECK(a.nic().read(RNIC_CSR_TX_START_THRESHOLD) == 0x100);
+    CHECK((a.nic().read(RNIC_CSR_ACK_COALESCE) & 0xFF) == 7);
+    put(driver::Bar::kRegisters, RNIC_CSR_TX_START_THRESHOLD, {0, 0, 0, 0, 16});
+    // A command is started by its own byte only.
+    put(driver::Bar::kRegisters, RNIC_CSR_CMD_CTRL + 1, {1, 1, 1});
+    bed.run_ns(500);
+    CHECK((a.nic().read(RNIC_CSR_CMD_STATUS) & RNIC_CSR_CMD_STATUS_BUSY_MASK) == 0);
+  }
+
+  SECTION("doorbell pages") {
+    const uint32_t page = v.na->qp->page_addr();
+    const uint64_t refused = bed.counter(bed.a, RNIC_CNT_DOORBELL_REFUSED);
+    const uint64_t rung = bed.counter(bed.a, RNIC_CNT_DOORBELLS);
+    // One index byte; no index byte; another offset; across the end of the page.
+    put(driver::Bar::kDoorbell, page + RNIC_PAGE_TX_WQE_PROD, {1});
+    put(driver::Bar::kDoorbell, page + RNIC_PAGE_TX_WQE_PROD + 1, {0, 0});
+    put(driver::Bar::kDoorbell, page + RNIC_PAGE_TX_WQE_PROD + 2, {1, 0});
+    put(driver::Bar::kDoorbell, page + RNIC_PAGE_TX_CQE_CONS + 3, {0x80});
+    put(driver::Bar::kDoorbell, page + 0x14, {1, 0, 0, 0});
+    put(driver::Bar::kDoorbell, page + a.nic().capabilities().page_stride - 2, {1, 0, 0, 0});
+    bed.run_ns(1000);
+    CHECK(bed.counter(bed.a, RNIC_CNT_DOORBELL_REFUSED) == refused + 7);
+    CHECK(bed.counter(bed.a, RNIC_CNT_DOORBELLS) == rung);
+    // Two bytes are an index, eight bytes are one and a write to a hole.
+    bed.watch();
+    a.post_write(*v.na, *v.src, 0, *v.dst, 0, 64);
+    put(driver::Bar::kDoorbell, page + RNIC_PAGE_TX_WQE_PROD, {1, 0});
+    CHECK(a.wait_completion(*v.na).ok());
+    a.post_write(*v.na, *v.src, 64, *v.dst, 64, 64);
+    put(driver::Bar::kDoorbell, page + RNIC_PAGE_TX_WQE_PROD, {2, 0, 0, 0, 9, 9, 9, 9});
+    CHECK(a.wait_completion(*v.na).ok());
+    bed.expect(bed.b, *v.dst, 0, {v.data.begin(), v.data.begin() + 128});
+    CHECK(bed.counter(bed.a, RNIC_CNT_DOORBELL_REFUSED) == refused + 8);
+    CHECK(read(driver::Bar::kDoorbell, page + RNIC_PAGE_TX_WQE_PROD, 1) == std::vector<uint8_t>{2});
+    CHECK(read(driver::Bar::kDoorbell, page + RNIC_PAGE_TX_WQE_PROD, 8) ==
+          std::vector<uint8_t>{2, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF});
+  }
+
+  SECTION("consumer indices that make no sense") {
+    // Beyond what was written, backwards, and of queues that do not exist: refused, and completions
+    // still come.
+    const uint64_t refused = bed.counter(bed.a, RNIC_CNT_DOORBELL_REFUSED);
+    const uint32_t page = v.na->qp->page_addr();
+    bus.write32(driver::Bar::kDoorbell, page + RNIC_PAGE_TX_CQE_CONS, 5000);
+    bus.write32(driver::Bar::kDoorbell, page + RNIC_PAGE_TX_CQE_CONS, 0xFFFF);
+    bus.write32(driver::Bar::kRegisters, RNIC_CSR_CQ_CONS + 8 * v.na->cqn, 0x8000);
+    bus.write32(driver::Bar::kRegisters, RNIC_CSR_CQ_CONS + 8 * 40, 1);
+    bus.write32(driver::Bar::kRegisters, RNIC_CSR_EQ_CONS, 999);
+    bed.run_ns(1000);
+    CHECK(bed.counter(bed.a, RNIC_CNT_DOORBELL_REFUSED) > refused);
+  }
+
+  SECTION("pieces of BlueFlame pushes, in any order: the WQE is executed once") {
+    bed.watch();
+    uint64_t at = 0;
+    for (uint32_t piece : {1u, 4u, 8u, 16u, 24u, 32u, 48u, 64u}) {
+      for (bool backwards : {false, true}) {
+        for (bool hole : {false, true}) {
+          INFO("pieces of " << piece << (backwards ? ", backwards" : "")
+                            << (hole ? ", one missing" : ""));
+          driver::WriteRequest w;
+          w.use_inline = true;
+          w.inline_data = rng.bytes(32);
+          w.remote_va = v.dst->va + at;
+          w.rkey = v.dst->key;
+          const uint16_t index = v.na->qp->post_write(w);
+          bed.expect(bed.b, *v.dst, at, w.inline_data);
+          at += 32;
+          std::vector<uint8_t> block(64);
+          v.na->qp->sq().read(uint64_t{index} % 256 * 64, block.data(), 64);
+          std::vector<uint32_t> starts;
+          for (uint32_t s = 0; s < 64; s += piece) starts.push_back(s);
+          if (backwards) std::reverse(starts.begin(), starts.end());
+          if (hole) starts.erase(starts.begin() + static_cast<long>(rng.below(starts.size())));
+          for (uint32_t s : starts)
+            bus.write_block(driver::Bar::kBlueFlame, v.na->number() * RNIC_BF_SLICE_MAX + s,
+                            block.data() + s, std::min(piece, 64 - s));
+          if (hole) {
+            bed.run_ns(3000);  // the push is given up
+            v.na->qp->ring();
+          }
+          const driver::Completion c = a.wait_completion(*v.na);
+          CHECK(c.ok());
+          CHECK(c.wqe_index == index);
+        }
+      }
+    }
+    bed.run_ns(10'000);
+    CHECK_FALSE(a.poll(*v.na));
+  }
+
+  SECTION("behind the end of each BAR") {
+    for (uint32_t offset : {0x3F'FFFCu, 0x3F'FFFFu}) {
+      CHECK(read(driver::Bar::kDoorbell, offset, 1) == std::vector<uint8_t>{0xFF});
+      put(driver::Bar::kDoorbell, offset, {1});
+    }
+    put(driver::Bar::kBlueFlame, RNIC_BAR1_SIZE - 1, {1});
+    put(driver::Bar::kBlueFlame, RNIC_BAR1_SIZE, rng.bytes(64));
+    put(driver::Bar::kRegisters, RNIC_BAR2_SIZE - 64, rng.bytes(64));  // the end of the GDR window
+    bed.run_ns(1000);
+  }
+
+  bed.watch();
+  neighbour_works(bed, v, 8192, 3000);
+}

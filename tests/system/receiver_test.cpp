@@ -331,6 +331,95 @@ TEST_CASE("a line-rate flood of minimum frames is taken or dropped whole, never 
   l.check();
 }
 
+TEST_CASE("floods of the smallest frames at full wire rate: each is taken or dropped whole",
+          "[short]") {
+  // Frames of 60 bytes and a few more are one beat of 1024 bits, and come faster than core cycles.
+  for (const bool raw : {true, false}) {
+    INFO((raw ? "60-byte raw frames" : "WRITEs of 0 to 4 bytes and ACKs, 62 to 78 bytes"));
+    Lone l(test_rate());
+    Rng rng = test::rng("smallest");
+    class Port final : public sim::RawPort {
+     public:
+      void on_raw_frame(sim::TimePs, std::span<const uint8_t> f) override {
+        uint32_t number = 0;
+        REQUIRE(f.size() == 60);
+        std::memcpy(&number, f.data() + 16, 4);
+        REQUIRE(number >= next);  // in order, each whole
+        next = number + 1;
+        for (size_t i = 20; i < 60; ++i) REQUIRE(f[i] == static_cast<uint8_t>(number + i));
+        ++frames;
+      }
+      std::span<const uint8_t> next_raw_frame(sim::TimePs) override { return {}; }
+      uint32_t frames = 0, next = 0;
+    } port;
+    l.node->nic().set_raw_port(&port);
+    constexpr uint32_t kFrames = 4000;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < kFrames; ++i) {
+      std::vector<uint8_t> f;
+      if (raw) {
+        f.assign(60, 0);
+        std::fill_n(f.begin(), 6, uint8_t{0xFF});
+        f[12] = 0x08;
+        f[13] = 0x06;
+        std::memcpy(f.data() + 16, &i, 4);
+        for (size_t k = 20; k < 60; ++k) f[k] = static_cast<uint8_t>(i + k);
+      } else {
+        roce::FrameSpec s = l.spec;
+        s.psn = kFirstPsn + i;
+        s.va = l.memory->va + 4 * i;
+        s.ack_req = false;
+        if (rng.chance(0.5)) {  // of nothing that was asked
+          s.opcode = roce::kRcAcknowledge;
+          s.syndrome = 0x1F;
+          s.psn = 0x5000;
+        }
+        const std::vector<uint8_t> d(s.opcode == roce::kRcAcknowledge ? 0 : i % 5, 0x77);
+        s.dma_len = static_cast<uint32_t>(d.size());
+        f = l.frame(s, d);
+      }
+      bytes += f.size() + 24;
+      l.send(std::move(f));
+    }
+    if (!raw) l.checker->ignore(l.memory->buffer, 0, 4 * kFrames);
+    l.run_ns(bytes * 8'000'000'000 / test_rate() + 60'000);  // and what waits in the buffer
+    l.check();
+    const auto c = l.host->nic().counters();
+    CHECK(c.at("rx_frames") <= kFrames);
+    CHECK(c.at("rx_frames") + c.at("rx_buffer_drops") >= kFrames);
+    CHECK(c.at("rx_crc_errors") + c.at("rx_runts") + c.at("rx_icrc_errors") +
+              c.at("rx_header_errors") ==
+          0);
+    if (raw) {
+      // No more than the beats that the core has no cycle for.
+      CHECK(c.at("rx_buffer_drops") < kFrames / 4);
+      CHECK(c.at("rx_raw_frames") == port.frames);
+      CHECK(port.frames + c.at("rx_raw_drops") + c.at("rx_buffer_drops") == kFrames);
+    } else {
+      // The first gap ends what is executed; the rest is still judged one by one.
+      CHECK(c.at("rx_requests") + c.at("rx_out_of_order") + c.at("rx_ghost_acks") +
+                c.at("rx_buffer_drops") ==
+            kFrames);
+      CHECK(c.at("rx_ghost_acks") > kFrames / 10);
+    }
+    // It is quiet, and everything works: the QP asks for what it misses.
+    l.run_ns(2000);
+    l.answers.clear();
+    roce::FrameSpec s = l.spec;
+    s.psn = l.host->nic().query_qp(l.qp->number()).epsn;
+    s.va = l.memory->va + 40'000;
+    s.dma_len = 200;
+    const std::vector<uint8_t> data = rng.bytes(200);
+    l.send(l.frame(s, data));
+    l.expect(40'000, data);
+    l.run_ns(3000);
+    l.check();
+    REQUIRE_FALSE(l.answers.empty());
+    CHECK(l.answers.back().syndrome == 0x1F);
+    CHECK(l.answers.back().psn == s.psn);
+  }
+}
+
 TEST_CASE("a flood of raw frames that nobody takes does not stop RDMA") {
   Lone l;
   std::vector<uint8_t> arp(60, 0);

@@ -50,7 +50,7 @@ TEST_CASE(
     "[short]") {
   Bed bed;
   Rng rng = test::rng("sweep");
-  for (uint32_t mtu : {256u, 1024u, 4096u}) {
+  for (uint32_t mtu : {256u, 512u, 1024u, 2048u, 4096u}) {
     INFO("mtu " << mtu);
     auto [qa, qb] = bed.connect({.mtu = mtu});
     std::vector<uint32_t> lengths = {0, 1, 2, 3, 4, 5, 31, 32, 33, 63, 64, 65, 127, 128, 129, 130};
@@ -179,6 +179,176 @@ TEST_CASE(
     bed.run_ns(1000);
     bed.check();
   }
+}
+
+TEST_CASE("a WQE of every length begins at every position of the send ring") {
+  Bed bed;
+  Rng rng = test::rng("positions");
+  constexpr uint32_t kLog = 3, kBlocks = 1u << kLog;
+  auto [qa, qb] = bed.connect({.mtu = 256, .log_sq = kLog});
+  sim::Region& src = bed.a.host->region(sim::Place::kHost, 4096);
+  sim::Region& dst = bed.b.host->region(sim::Place::kHost, 256 << 10);
+  const std::vector<uint8_t> data = fill(bed, bed.a, src, rng);
+  bed.watch();
+  uint64_t at = 0;
+  // Blocks, the 128 B form or inline data that run on; one message at a time.
+  const auto message = [&](uint32_t blocks, bool inlined) {
+    driver::WriteRequest w;
+    std::vector<uint8_t> want;
+    if (inlined) {
+      w.use_inline = true;
+      w.inline_data = want = rng.bytes(64 * blocks - 32 - rng.below(blocks == 1 ? 32 : 63));
+    } else {
+      const auto len = static_cast<uint32_t>(rng.between(1, 300));
+      const uint64_t off = rng.below(src.size - len);
+      w.local = {{src.key, len, src.va + off}};
+      w.long_form = blocks == 2;
+      want.assign(data.begin() + static_cast<long>(off),
+                  data.begin() + static_cast<long>(off + len));
+    }
+    w.remote_va = dst.va + at;
+    w.rkey = dst.key;
+    const uint16_t index = qa->qp->post_write(w);
+    qa->qp->ring();
+    bed.expect(bed.b, dst, at, want);
+    at += want.size();
+    const driver::Completion c = bed.a.host->wait_completion(*qa);
+    REQUIRE(c.ok());
+    CHECK(c.wqe_index == index);
+    CHECK(c.byte_count == want.size());
+  };
+  uint32_t next = 0;  // block index, as the ring counts
+  for (uint32_t position = 0; position < kBlocks; ++position) {
+    for (uint32_t blocks = 1; blocks <= kBlocks; ++blocks) {
+      for (bool inlined : {false, true}) {
+        if (!inlined && blocks > 2) continue;
+        INFO(blocks << " blocks at position " << position << (inlined ? ", inline" : ""));
+        for (; next % kBlocks != position; ++next) message(1, true);
+        message(blocks, inlined);
+        next += blocks;
+      }
+    }
+  }
+  bed.run_ns(1000);
+  bed.check();
+}
+
+TEST_CASE("the indices of a send ring pass 65535") {
+  Bed bed;
+  Rng rng = test::rng("indices");
+  auto [qa, qb] = bed.connect({.mtu = 4096, .log_sq = 8, .log_cq = 6});
+  sim::Region& dst = bed.b.host->region(sim::Place::kHost, 8 * 4096);
+  bed.watch();
+  // 64 blocks each: 1024 messages go once around.
+  constexpr uint32_t kMessages = 1100;
+  uint32_t posted = 0;
+  for (uint32_t done = 0; done < kMessages; ++done) {
+    for (; posted < kMessages && qa->qp->free_blocks() >= 64; ++posted) {
+      const uint64_t at = posted % 8 * 4096;
+      driver::WriteRequest w;
+      w.use_inline = true;
+      w.inline_data = rng.bytes(4064 - rng.below(63));
+      w.remote_va = dst.va + at;
+      w.rkey = dst.key;
+      REQUIRE(qa->qp->post_write(w) == static_cast<uint16_t>(64 * posted));
+      qa->qp->ring();
+      bed.expect(bed.b, dst, at, w.inline_data);
+    }
+    const driver::Completion c = bed.a.host->wait_completion(*qa);
+    REQUIRE(c.ok());
+    REQUIRE(c.wqe_index == static_cast<uint16_t>(64 * done));
+  }
+  const driver::QpInfo info = bed.a.host->nic().query_qp(qa->number());
+  CHECK(info.sq_prod == static_cast<uint16_t>(64 * kMessages));
+  CHECK(info.sq_fetch == info.sq_prod);
+  bed.run_ns(1000);
+  bed.check();
+}
+
+TEST_CASE("the indices of completion and receive rings pass 65535", "[.soak]") {
+  Bed bed;
+  Rng rng = test::rng("many");
+  auto [qa, qb] = bed.connect({.mtu = 1024, .log_sq = 8, .log_rq = 8, .log_cq = 9});
+  sim::Region& dst = bed.b.host->region(sim::Place::kHost, 4096);
+  bed.watch();
+  constexpr uint32_t kMessages = 66'000;
+  uint32_t posted = 0, done = 0;
+  for (uint32_t received = 0; received < kMessages; ++received) {
+    if (posted == received) {
+      const uint32_t n = std::min(200u, kMessages - posted);
+      qb->qp->post_receives(n);
+      for (; done < posted; ++done) REQUIRE(bed.a.host->wait_completion(*qa).ok());
+      for (uint32_t i = 0; i < n; ++i, ++posted) {
+        driver::WriteRequest w;
+        w.use_inline = true;
+        w.inline_data = rng.bytes(8);
+        w.remote_va = dst.va + posted % 500 * 8;
+        w.rkey = dst.key;
+        w.imm = posted;
+        qa->qp->post_write(w);
+        bed.expect(bed.b, dst, posted % 500 * 8, w.inline_data);
+      }
+      qa->qp->ring();
+    }
+    const driver::Completion c = bed.b.host->wait_received(*qb);
+    REQUIRE(c.ok());
+    REQUIRE(c.imm.value_or(0) == received);
+  }
+  for (; done < posted; ++done) REQUIRE(bed.a.host->wait_completion(*qa).ok());
+  CHECK(bed.b.host->nic().query_qp(qb->number()).rq_cons == static_cast<uint16_t>(kMessages));
+  bed.run_ns(1000);
+  bed.check();
+}
+
+TEST_CASE("completion and receive rings wrap at every position with bursts of every length") {
+  Bed bed;
+  Rng rng = test::rng("cq wrap");
+  // Both CQs have 8 entries, the receive queue 4 WQEs.
+  auto [qa, qb] = bed.connect({.mtu = 1024, .log_sq = 4, .log_rq = 2, .log_cq = 3});
+  sim::Region& src = bed.a.host->region(sim::Place::kHost, 4096);
+  sim::Region& dst = bed.b.host->region(sim::Place::kHost, 64 << 10);
+  const std::vector<uint8_t> data = fill(bed, bed.a, src, rng);
+  bed.watch();
+  std::vector<std::vector<uint8_t>> begun(8, std::vector<uint8_t>(5));  // position, length
+  uint32_t position = 0, left = 8 * 4, n = 0;
+  uint64_t at = 0;
+  while (left != 0) {
+    uint32_t burst = 1;  // one that is still missing here, else one step on
+    for (uint32_t k = 1; k <= 4; ++k) {
+      if (begun[position][k] == 0) burst = k;
+    }
+    left -= begun[position][burst]++ == 0;
+    INFO("burst of " << burst << " at position " << position);
+    qb->qp->post_receives(burst);
+    bed.run_ns(300);
+    for (uint32_t i = 0; i < burst; ++i) {
+      const auto len = static_cast<uint32_t>(rng.between(1, 100));
+      driver::WriteRequest w;
+      w.local = {{src.key, len, src.va + n}};
+      w.remote_va = dst.va + at;
+      w.rkey = dst.key;
+      w.imm = 0x1000 + n + i;
+      qa->qp->post_write(w);
+      bed.expect(bed.b, dst, at,
+                 {data.begin() + static_cast<long>(n), data.begin() + static_cast<long>(n + len)});
+      at += len;
+    }
+    qa->qp->ring();
+    for (uint32_t i = 0; i < burst; ++i) {
+      REQUIRE(bed.a.host->wait_completion(*qa).ok());
+      const driver::Completion c = bed.b.host->wait_received(*qb);
+      REQUIRE(c.ok());
+      CHECK(c.imm.value_or(0) == 0x1000 + n + i);
+    }
+    CHECK_FALSE(bed.a.host->poll(*qa));
+    n += burst;
+    position = (position + burst) % 8;
+  }
+  bed.run_ns(1000);
+  CHECK_FALSE(bed.a.host->poll(*qa));
+  CHECK_FALSE(bed.b.host->poll(*qb));
+  CHECK(bed.counter(bed.a, RNIC_CNT_CQ_OVERRUN) + bed.counter(bed.b, RNIC_CNT_CQ_OVERRUN) == 0);
+  bed.check();
 }
 
 TEST_CASE("sequence numbers pass 0xFFFFFF inside a message and between messages") {
