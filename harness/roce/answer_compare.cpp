@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "harness/roce/aeth.hpp"
 #include "harness/roce/psn.hpp"
@@ -47,15 +48,17 @@ std::vector<uint8_t> neutral(const FrameView& v) {
 struct Comparison {
   const CaptureRun& run;
   std::vector<FrameView> want{}, have{};
+  std::set<uint32_t> asked{};     // PSNs of requests that want an ACK
+  std::set<uint32_t> recorded{};  // PSNs of recorded answers
   AnswerComparison out{};
   size_t at = 0;  // in have
 
   void differ(const std::string& s) { out.differences.push_back(s); }
 
-  // Does an answer of ours from `from` on acknowledge this PSN?
-  bool covered(uint32_t psn, size_t from) const {
-    for (size_t i = from; i < have.size(); ++i) {
-      const FrameView& h = have[i];
+  // Does one of these answers from `from` on acknowledge this PSN?
+  static bool covered(uint32_t psn, const std::vector<FrameView>& answers, size_t from) {
+    for (size_t i = from; i < answers.size(); ++i) {
+      const FrameView& h = answers[i];
       if (is_ack(h) && psn_diff(h.psn, psn) >= 0) return true;
       if ((is_nak(h) || is_rnr(h)) && psn_diff(h.psn, psn) > 0) return true;
       if ((is_read_response(h.opcode) || h.opcode == kRcAtomicAck) && psn_diff(h.psn, psn) > 0)
@@ -103,6 +106,16 @@ struct Comparison {
     return true;
   }
 
+  // ACKs of ours that a request asked for, before the recorded answer `index`, which covers them.
+  void skip_separate(size_t index) {
+    while (at < have.size() && is_ack(have[at]) && psn_diff(have[at].psn, want[index].psn) < 0 &&
+           asked.contains(have[at].psn) && !recorded.contains(have[at].psn) &&
+           covered(have[at].psn, want, index)) {
+      ++out.allowed["separate"];
+      ++at;
+    }
+  }
+
   // `invalidate`: PSN of the first SEND with invalidate, if there was one.
   void walk(std::optional<uint32_t> invalidate) {
     const auto behind = [&](const FrameView& v) {
@@ -115,9 +128,10 @@ struct Comparison {
         ++out.allowed["after_invalidate"];
         continue;
       }
+      skip_separate(out.answers - 1);
       if (at < have.size() && same(w, have[at])) {
         ++at;
-      } else if (is_ack(w) && covered(w.psn, at)) {
+      } else if (is_ack(w) && covered(w.psn, have, at)) {
         ++out.allowed["coalesced"];
       } else if (is_nak(w) && aeth_code(w.syndrome) == kNakSequence && after_rnr) {
         ++out.allowed["nak_after_rnr"];
@@ -145,6 +159,7 @@ AnswerComparison compare_answers(const CaptureRun& run, Side responder,
     if (parse_frame(f->bytes, v) != ParseStatus::kOk || v.info().is_request || v.dest_qp <= 1)
       continue;
     c.want.push_back(v);
+    c.recorded.insert(v.psn);
   }
   for (const auto& f : ours) {
     if (parse_frame(f, v) != ParseStatus::kOk || v.info().is_request) {
@@ -155,9 +170,9 @@ AnswerComparison compare_answers(const CaptureRun& run, Side responder,
   }
   std::optional<uint32_t> invalidate;
   for (const CapturedFrame* f : run.delivered(responder)) {
-    if (parse_frame(f->bytes, v) == ParseStatus::kOk && v.info().is_request &&
-        (v.info().ext & kExtIeth) != 0 && !invalidate)
-      invalidate = v.psn;
+    if (parse_frame(f->bytes, v) != ParseStatus::kOk || !v.info().is_request) continue;
+    if (v.ack_req) c.asked.insert(v.psn);
+    if ((v.info().ext & kExtIeth) != 0 && !invalidate) invalidate = v.psn;
   }
   c.walk(invalidate);
   return c.out;

@@ -9,6 +9,7 @@
 // responder is free to differ, the difference is counted by its name instead:
 //
 // - coalesced: an ACK of the recording is covered by a later answer;
+// - separate: an ACK of ours stands alone where the recording has coalesced it with a later one;
 // - credits: the credit code of an ACK;
 // - nak_after_rnr: no sequence NAK for what follows a packet that got an RNR NAK;
 // - resumed_read: a READ that is asked for again begins with FIRST or ONLY, not with MIDDLE or

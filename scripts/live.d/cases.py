@@ -199,13 +199,14 @@ def trouble():
              peer_counters={"rcvd_rnr_err": 1}),
         *(Case(tool, "client", size=3000, tag="wrong-key", wrong_key=True, expect="REM_ACCESS_ERR", resent={})
           for tool in ("ib_write_bw", "ib_read_bw")),
-        *(Case(tool, "server", size=3000, tag="wrong-key", wrong_key=True, peer_fails=True, resent={})
+        *(Case(tool, "server", size=3000, tag="wrong-key", wrong_key=True, expect="REM_ACCESS_ERR", resent={},
+               peer_fails=True)
           for tool in ("ib_write_bw", "ib_read_bw")),
         Case("ib_write_bw", "client", size=1024 * KIB, tag="killed", kill_after=300, expect="RETRY_EXC_ERR",
              resent={}, patience="500 ms",
              beside=Case("ib_write_bw", "client", size=256 * KIB)),
-        Case("ib_write_bw", "client", size=256 * KIB, tag="reset", reset_after=100, resent={}, patience="500 ms",
-             peer_fails=True),
+        Case("ib_write_bw", "client", size=256 * KIB, tag="reset", reset_after=100, expect="RESET", resent={},
+             patience="500 ms", peer_fails=True),
     ]  # fmt: skip
 
 

@@ -61,6 +61,10 @@ class Peer:
         self.monitor = None
         self.buffer = b""
 
+    @property
+    def pid(self):
+        return self.program.pid
+
     def command(self):
         forwards = "".join(f",hostfwd=tcp:127.0.0.1:{port}-:{port}" for port in self.forwarded)
         offloads = "csum=off,gso=off,guest_csum=off,guest_tso4=off,guest_tso6=off,guest_ufo=off,mrg_rxbuf=off"

@@ -9,7 +9,7 @@ import signal
 import subprocess
 
 running = []
-PROMPT = -10  # niceness
+PROMPT = -15  # niceness
 
 
 class Stopped(BaseException):

@@ -18,8 +18,8 @@ from peer import GATEWAY, free_ports
 TROUBLE = ["duplicate_request", "out_of_seq_request", "rcvd_rnr_err", "send_rnr_err", "rcvd_seq_err",
            "retry_exceeded_err", "retry_rnr_exceeded_err", "completer_retry_err", "send_err"]  # fmt: skip
 
-STALL = 0.03  # seconds; the peer sends again after 0.067
-AGAIN = 2
+STALL = 0.067  # seconds, after which the peer sends again
+AGAIN = 3
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Outcome:
     seconds: float = 0.0
     folder: pathlib.Path | None = None
     replay: str = ""
-    stall: float = 0.0  # longest time in which this machine did not run what it had to
+    stall: float = 0.0  # seconds that peer and simulator waited for a processor
 
     @property
     def passed(self):
@@ -78,13 +78,13 @@ class Runner:
         self.say = say
 
     def run(self, case):
-        """A case on a clean wire is run again when a packet was sent again while the machine stood still."""
+        """A case on a clean wire is run again when packets were sent again and the machine was too busy to tell why."""
         outcome = self.attempt(case)
         for _ in range(AGAIN):
             if not case.clean or not sum(outcome.resent.values()) or outcome.stall <= STALL:
                 break
-            self.say(f"{case.name}: packets were sent again while this machine stood still for "
-                     f"{outcome.stall * 1000:.0f} ms; once more")  # fmt: skip
+            self.say(f"{case.name}: packets were sent again, but peer and simulator waited {outcome.stall * 1000:.0f} ms "
+                     "for a processor; once more")  # fmt: skip
             outcome = self.attempt(case)
         return outcome
 
@@ -97,13 +97,13 @@ class Runner:
         before = self.peer.counters()
         try:
             with contextlib.ExitStack() as stack:
-                watch = stack.enter_context(stall.Watch())
-                self._run(case, outcome, stack)
+                watch = stack.enter_context(stall.Watch(self.peer.pid))
+                self._run(case, outcome, stack, watch)
         except (LiveError, TimeoutError) as error:
             outcome.problems.append(str(error))
         finally:
             self.peer.thaw()
-        outcome.stall = watch.longest
+        outcome.stall = watch.waited
         after = self.peer.counters()
         outcome.peer_counters = {name: after[name] - before[name] for name in after if after[name] != before[name]}
         self._judge(case, outcome)
@@ -121,7 +121,7 @@ class Runner:
             stack.callback(change.close)
         return [Job(entry, f"job{i}", ports[i], change if i == 0 else None) for i, entry in enumerate(pairs)], change
 
-    def _run(self, case, outcome, stack):
+    def _run(self, case, outcome, stack, watch):
         end = time.monotonic() + self.limit
         jobs, change = self._jobs(case, stack)
         stack.callback(self._end_jobs, jobs, outcome)
@@ -135,6 +135,7 @@ class Runner:
         scenario.write(path, case, runs, self.seed)
         self._watch(case)
         program = stack.enter_context(simulator.Simulator(self._command(path, outcome), outcome.folder / "rnic-sim.log"))
+        watch.pids.append(program.program.pid)
         program.wait_line("rnic-sim: ready", self.limit)
         if case.role == "server":
             for job in jobs:

@@ -30,7 +30,10 @@ driver::Ip ip_of(const roce::IpAddr& ip) {
   return out;
 }
 
-constexpr uint32_t kReceiveKey = 0x0001EE;
+// Key of the receive buffer, beside the recorded one.
+uint32_t receive_key(const roce::SideParams& self) {
+  return self.has_region && self.rkey >> 8 == 1 ? 0x0002EE : 0x0001EE;
+}
 
 // Opcode of the CQE for a received message.
 uint8_t receive_opcode(roce::MsgKind kind) {
@@ -160,8 +163,8 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
     const std::vector<uint8_t> fill(received.size(), roce::kVtReceiveFill);
     received.write(0, fill.data(), fill.size());
     driver::MrRequest mr;
-    mr.index = kReceiveKey >> 8;
-    mr.tag = static_cast<uint8_t>(kReceiveKey);
+    mr.index = receive_key(self) >> 8;
+    mr.tag = static_cast<uint8_t>(receive_key(self));
     mr.pd = 1;
     mr.va = received.bus_addr();
     mr.length = received.size();
@@ -200,7 +203,7 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
     if (!posted && f->index >= self.receives_posted_before) {
       world.run_until(std::max(world.now_ps(), at) + kMaxGapPs);
       for (uint32_t i = 0; i < self.receives; ++i)
-        qp->post_receive({{kReceiveKey, self.receive_bytes, received.bus_addr()}});
+        qp->post_receive({{receive_key(self), self.receive_bytes, received.bus_addr()}});
       if (self.receives > 0) qp->ring_receives();
       world.run_until(world.now_ps() + kMaxGapPs);
       at = world.now_ps();

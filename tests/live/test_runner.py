@@ -2,9 +2,12 @@
 """What a case is judged by: a stand-in for the simulator, a stand-in for the peer, recorded captures."""
 
 import json
+import os
 import pathlib
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -13,6 +16,7 @@ from here import CAPTURES
 import cases
 import runner
 import scenario
+import stall
 
 PROGRAM = """#!{python}
 import json, pathlib, shutil, sys
@@ -32,6 +36,7 @@ class StandIn:
     def __init__(self, status=0, moved=()):
         self.link_here = self.link_there = self.qmp_path = pathlib.Path("/nowhere")
         self.forwarded = [1, 2]
+        self.pid = 1
         self.end_status = status
         self.moved = dict(moved)
         self.asked = 0
@@ -83,6 +88,23 @@ def run(case, capture="write_bw_v4_mtu1024", status=0, peer=None, result=None):
 CLEAN = cases.Case("ib_write_bw", "server")
 
 
+class Busy(unittest.TestCase):
+    def test_what_programs_wait_for_a_processor_is_measured(self):
+        code = "import time; end = time.monotonic() + 1.5\nwhile time.monotonic() < end: pass"
+        processors = {min(os.sched_getaffinity(0))}
+        children = [subprocess.Popen([sys.executable, "-c", code], preexec_fn=lambda: os.sched_setaffinity(0, processors))
+                    for _ in range(2)]  # fmt: skip
+        with stall.Watch(*(child.pid for child in children)) as watch:
+            time.sleep(0.5)
+        with stall.Watch() as nothing:
+            pass
+        for child in children:
+            child.kill()
+            child.wait()
+        self.assertGreater(watch.waited, 0.1)
+        self.assertEqual(nothing.waited, 0)
+
+
 class Judgement(unittest.TestCase):
     def assert_problem(self, outcome, pattern):
         self.assertRegex("\n".join(outcome.problems), pattern)
@@ -127,10 +149,10 @@ class Judgement(unittest.TestCase):
         self.assertTrue(run(lossy, "wire_drop_ack")[0].passed)
         self.assert_problem(run(lossy)[0], "sent 0 packets again, expected 1")
 
-    def test_a_machine_that_stands_still_gives_a_case_two_further_attempts(self):
+    def test_a_machine_that_stands_still_gives_a_case_further_attempts(self):
         with mock.patch.object(runner, "STALL", -1.0):
             outcome, peer = run(CLEAN, "wire_drop_ack")
-            self.assertEqual(len(peer.commands), 3)
+            self.assertEqual(len(peer.commands), 1 + runner.AGAIN)
             self.assert_problem(outcome, "sent 5 packets again")
             self.assertEqual(len(run(CLEAN)[1].commands), 1)
         with mock.patch.object(runner, "STALL", 1e9):
