@@ -136,10 +136,17 @@ const Capabilities& Device::probe() {
   if (const uint32_t magic = read(RNIC_CSR_ID_MAGIC); magic != RNIC_ID_MAGIC_VALUE)
     throw Error(
         fmt::format("probe: ID_MAGIC reads {:#x}, expected {:#x}", magic, RNIC_ID_MAGIC_VALUE));
-  if (const uint32_t hash = read(RNIC_CSR_ID_MAP_HASH); hash != RNIC_MAP_HASH)
-    throw Error(
-        fmt::format("probe: the NIC's register map has hash {:#x}, this driver is made for {:#x}",
-                    hash, RNIC_MAP_HASH));
+  // The hash covers the version as well, which is read to say what is there.
+  if (const uint32_t hash = read(RNIC_CSR_ID_MAP_HASH); hash != RNIC_MAP_HASH) {
+    const uint32_t version = read(RNIC_CSR_ID_VERSION);
+    throw Error(fmt::format(
+        "probe: the NIC's register map has version {}.{}.{} and hash {:#x}, this driver is made "
+        "for {}.{}.{} and {:#x}",
+        RNIC_FIELD_GET(RNIC_CSR_ID_VERSION_MAJOR_MASK, version),
+        RNIC_FIELD_GET(RNIC_CSR_ID_VERSION_MINOR_MASK, version),
+        RNIC_FIELD_GET(RNIC_CSR_ID_VERSION_PATCH_MASK, version), hash, RNIC_VERSION_MAJOR,
+        RNIC_VERSION_MINOR, RNIC_VERSION_PATCH, RNIC_MAP_HASH));
+  }
   wait_ready();
   const uint32_t data = read(RNIC_CSR_CAP_DATA), cq = read(RNIC_CSR_CAP_CQ),
                  mr = read(RNIC_CSR_CAP_MR), qp = read(RNIC_CSR_CAP_QP);

@@ -3,7 +3,7 @@
 // that it knows of the registers and descriptors comes from the generated C header.
 //
 //   driver::Device nic(bus);
-//   nic.probe();                                             // magic, version, map hash, ready
+//   nic.probe();                                             // magic, map hash with version, ready
 //   nic.create_eq(0, 6, /*vector=*/0);
 //   auto cq = nic.create_cq(3, 8);
 //   auto qp = nic.create_qp({.qpn = 5, .pd = 1, .send_cqn = 3, .recv_cqn = 3});

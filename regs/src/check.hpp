@@ -14,6 +14,7 @@
 namespace rnic::regs {
 
 void expand_interrupts(Block& b, Diagnostics& diags);
+void check_texts(Map& map, Diagnostics& diags);
 void check_names(const Map& map, Diagnostics& diags);
 void check_constants(const Map& map, Diagnostics& diags);
 void resolve_enums(Map& map, Diagnostics& diags);

@@ -3,6 +3,7 @@
 // Descriptors: overlaps, byte strings, unions and their tags.
 #include <fmt/format.h>
 
+#include <cctype>
 #include <map>
 
 #include "check.hpp"

@@ -30,8 +30,9 @@ class EnumLinks {
         diags_.error(v.pos, "enum-value",
                      fmt::format("{} and {} have the same value {}", it->second, v.name, v.value));
       }
-      if (v.value > ones(e.width_given ? e.width : 32)) {
-        diags_.error(v.pos, "enum-width", fmt::format("{} = {} is too wide", v.name, v.value));
+      if (const auto bits = e.width_given ? e.width : 32; v.value > ones(bits)) {
+        diags_.error(v.pos, "enum-width",
+                     fmt::format("{} = {} is too wide: at most {} bits", v.name, v.value, bits));
       }
     }
   }

@@ -3,6 +3,7 @@
 // Overlaps, ends, and elements of register files that are larger than their stride.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "check.hpp"
@@ -58,10 +59,47 @@ void check_files(const Block& b, Diagnostics& diags) {
   }
 }
 
+// So far away that sums of offsets run over.
+bool far_away(const Block& b, Diagnostics& diags) {
+  constexpr std::uint64_t kFar = 1ULL << 40;
+  bool found = false;
+  const auto tell = [&](const Located& x, const std::string& name) {
+    found = true;
+    diags.error(x.at("offset"), "range",
+                fmt::format("{} is far behind block {} of {:#x} bytes", name, b.name, b.size));
+  };
+  for (const auto& f : b.files) {
+    const bool wraps = f.parent && f.offset < b.files[*f.parent].offset;
+    if (wraps || f.offset >= kFar || f.stride >= kFar) tell(f, f.name);
+  }
+  for (const auto& r : b.registers) {
+    const bool wraps = r.file && r.offset < b.files[*r.file].offset;
+    if (wraps || r.offset >= kFar || r.stride >= kFar) tell(r, r.name);
+  }
+  for (const auto& w : b.windows) {
+    if (w.offset >= kFar || w.size >= kFar) tell(w, w.name);
+  }
+  return found;
+}
+
+// More than anybody can build, or a typing error.
+bool too_many(const Block& b, Diagnostics& diags) {
+  constexpr std::uint64_t kMost = 1'000'000;
+  std::uint64_t n = 0;
+  for (const auto& r : b.registers) n += std::min(r.count_max, kMost);
+  if (n <= kMost) return false;
+  diags.error(b.pos, "range",
+              fmt::format("block {} has {} registers with all elements of its arrays: at most {}",
+                          b.name, n, kMost));
+  return true;
+}
+
 }  // namespace
 
 void check_layout(const Block& b, Diagnostics& diags) {
+  if (far_away(b, diags)) return;
   check_files(b, diags);
+  if (too_many(b, diags)) return;
   std::vector<Span> spans;
   for (const auto& r : b.registers) {
     for (std::uint64_t i = 0; i < r.count_max; ++i) {
@@ -75,11 +113,13 @@ void check_layout(const Block& b, Diagnostics& diags) {
   std::stable_sort(spans.begin(), spans.end(),
                    [](const Span& x, const Span& y) { return x.from < y.from; });
   std::set<std::pair<std::string, std::string>> told;
+  std::size_t reaches = 0;  // the span before i that ends last
   for (std::size_t i = 1; i < spans.size(); ++i) {
-    for (std::size_t j = i; j-- > 0;) {
+    if (spans[i - 1].to > spans[reaches].to) reaches = i - 1;
+    for (const auto j : {i - 1, reaches}) {
       const auto& p = spans[j];
       const auto& q = spans[i];
-      if (q.from >= p.to) break;
+      if (q.from >= p.to) continue;
       // One that is only read beside one that is only written.
       const bool apart =
           !(p.reads && q.reads) && !(p.writes && q.writes) && p.from == q.from && p.to == q.to;

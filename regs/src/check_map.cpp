@@ -4,6 +4,7 @@
 namespace rnic::regs {
 
 bool check_map(Map& map, Diagnostics& diags) {
+  check_texts(map, diags);
   for (auto& b : map.blocks) {
     for (auto& r : b.registers) {
       r.is_array = !r.dims.empty();

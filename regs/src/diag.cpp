@@ -8,6 +8,14 @@
 
 namespace rnic::regs {
 
+namespace {
+
+bool same_place(const Diagnostic& a, const Diagnostic& b) {
+  return a.pos.file == b.pos.file && a.pos.line == b.pos.line && a.pos.col == b.pos.col;
+}
+
+}  // namespace
+
 void Diagnostics::error(SourcePos pos, std::string rule, std::string text) {
   list_.push_back({pos, std::move(rule), std::move(text)});
 }
@@ -31,7 +39,11 @@ std::string Diagnostics::text() const {
            std::tie(b->pos.file, b->pos.line, b->pos.col);
   });
   std::string out;
+  const Diagnostic* last = nullptr;
   for (const auto* d : sorted) {
+    // What an alias repeats is told once.
+    if (last != nullptr && same_place(*last, *d) && last->text == d->text) continue;
+    last = d;
     out += d->pos.line == 0
                ? fmt::format("{}: error: {} [{}]\n", file(d->pos.file), d->text, d->rule)
                : fmt::format("{}:{}:{}: error: {} [{}]\n", file(d->pos.file), d->pos.line,

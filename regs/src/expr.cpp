@@ -16,7 +16,7 @@ class Parser {
     const std::uint64_t v = parse_or();
     skip();
     if (pos_ != text_.size()) {
-      throw ExprError(fmt::format("unexpected '{}' in '{}'", text_.substr(pos_), text_));
+      throw ExprError(fmt::format("unexpected '{}' in '{}'", text_.substr(pos_, 20), shown()));
     }
     return v;
   }
@@ -69,7 +69,7 @@ class Parser {
         if (__builtin_add_overflow(v, parse_product(), &r)) throw overflow();
       } else if (take("-")) {
         if (__builtin_sub_overflow(v, parse_product(), &r)) {
-          throw ExprError(fmt::format("'{}' is negative", text_));
+          throw ExprError(fmt::format("'{}' is negative", shown()));
         }
       } else {
         return v;
@@ -88,7 +88,7 @@ class Parser {
       } else if (take("/") || take("%")) {
         const bool mod = text_[pos_ - 1] == '%';
         const std::uint64_t d = parse_atom();
-        if (d == 0) throw ExprError(fmt::format("division by zero in '{}'", text_));
+        if (d == 0) throw ExprError(fmt::format("division by zero in '{}'", shown()));
         v = mod ? v % d : v / d;
       } else {
         return v;
@@ -98,8 +98,12 @@ class Parser {
 
   std::uint64_t parse_atom() {
     if (take("(")) {
+      if (++depth_ > kMostDepth) {
+        throw ExprError(fmt::format("more than {} '(' in '{}'", kMostDepth, shown()));
+      }
       const std::uint64_t v = parse_or();
-      if (!take(")")) throw ExprError(fmt::format("')' is missing in '{}'", text_));
+      --depth_;
+      if (!take(")")) throw ExprError(fmt::format("')' is missing in '{}'", shown()));
       return v;
     }
     skip();
@@ -109,7 +113,8 @@ class Parser {
       ++pos_;
     }
     const std::string word(text_.substr(start, pos_ - start));
-    if (word.empty()) throw ExprError(fmt::format("a number or a name is missing in '{}'", text_));
+    if (word.empty())
+      throw ExprError(fmt::format("a number or a name is missing in '{}'", shown()));
     return std::isdigit(static_cast<unsigned char>(word[0])) ? number(word) : name(word);
   }
 
@@ -146,11 +151,20 @@ class Parser {
   }
 
   ExprError overflow() const {
-    return ExprError(fmt::format("'{}' does not fit in 64 bits", text_));
+    return ExprError(fmt::format("'{}' does not fit in 64 bits", shown()));
   }
+
+  // In messages.
+  [[nodiscard]] std::string shown() const {
+    constexpr std::size_t kMost = 60;
+    return text_.size() <= kMost ? std::string(text_) : std::string(text_.substr(0, kMost)) + "...";
+  }
+
+  static constexpr unsigned kMostDepth = 100;
 
   std::string_view text_;
   const ExprLookup& lookup_;
+  unsigned depth_ = 0;
   std::size_t pos_ = 0;
 };
 

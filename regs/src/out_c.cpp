@@ -139,6 +139,7 @@ class CHeader : private Lines {
 
   static std::string comment(std::string s) {
     for (std::size_t p; (p = s.find("*/")) != std::string::npos;) s.replace(p, 2, "* /");
+    for (std::size_t p; (p = s.find("/*")) != std::string::npos;) s.replace(p, 2, "/ *");
     return s;
   }
 
@@ -188,23 +189,32 @@ class CHeader : private Lines {
       line("#define {} 0x{:x}u", ru, r.offset);
     }
     line("#define {}_RESET_VALUE {}", ru, literal(r.reset_value()));
-    if (r.writable() && r.rmw_hurts()) {
-      std::uint64_t keep = 0;
-      for (const auto& f : r.fields) {
-        const bool ones_act = access_info(f.access).on_write == OnWrite::kOneClear ||
-                              access_info(f.access).on_write == OnWrite::kOneSet ||
-                              access_info(f.access).on_write == OnWrite::kOneToggle ||
-                              access_info(f.access).on_write == OnWrite::kPulse;
-        if (f.writable() && f.readable() && !ones_act) keep |= ones(f.width) << f.lsb;
-      }
-      line("/* Writing back what was read would act: and with this first, if at all. */");
-      line("#define {}_RMW_MASK {}", ru, literal(keep));
-    }
+    if (r.writable() && r.rmw_hurts()) rmw_masks(ru, r);
     for (const auto& f : r.fields) {
       line("#define {}_{}_MASK {}_GENMASK{}({}, {}) /* {}: {} */", ru, to_upper(f.name), up_,
            r.width == 64 ? "_ULL" : "", f.msb(), f.lsb, access_name(f.access), comment(f.desc));
       line("#define {}_{}_SHIFT {}", ru, to_upper(f.name), f.lsb);
     }
+  }
+
+  // Bits that may be written back as they were read, and those that must be written as 1.
+  void rmw_masks(const std::string& ru, const Register& r) {
+    std::uint64_t keep = 0, one = 0;
+    for (const auto& f : r.fields) {
+      const auto w = access_info(f.access).on_write;
+      const auto bits = ones(f.width) << f.lsb;
+      const bool ones_act = w == OnWrite::kOneClear || w == OnWrite::kOneSet ||
+                            w == OnWrite::kOneToggle || w == OnWrite::kPulse;
+      const bool zeros_act =
+          w == OnWrite::kZeroClear || w == OnWrite::kZeroSet || w == OnWrite::kZeroToggle;
+      if (zeros_act) one |= bits;
+      if (f.writable() && f.readable() && !ones_act && !zeros_act) keep |= bits;
+    }
+    line("/* Writing back what was read would act: and with this first, if at all. */");
+    line("#define {}_RMW_MASK {}", ru, literal(keep));
+    if (one == 0) return;
+    line("/* And these act where they are 0: or with this as well. */");
+    line("#define {}_RMW_ONES {}", ru, literal(one));
   }
 
   void emit_counters() {

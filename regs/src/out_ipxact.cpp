@@ -105,13 +105,22 @@ class Ipxact {
     named(n == 0 ? b.name : fmt::format("{}__{}", b.name, n), b.desc);
     x_.leaf("baseAddress", sv_hex(from));
     x_.leaf("range", sv_hex(to - from));
-    x_.leaf("width", 32U);
+    x_.leaf("width", widest(list));
     x_.leaf("usage", "register");
     for (const auto& node : list) write(node, node.offset - from);
     for (const auto* w : inside) {
       if (w->offset >= from && w->offset < to) window_register(*w, from);
     }
     x_.close();
+  }
+
+  // An address block is as wide as its widest register.
+  static unsigned widest(const std::vector<RegNode>& list) {
+    unsigned width = 32;
+    for (const auto& n : list) {
+      width = std::max(width, n.reg != nullptr ? n.reg->width : widest(n.inside));
+    }
+    return width;
   }
 
   void window_block(const Window& w) {
@@ -202,6 +211,7 @@ class Ipxact {
   }
 
   void values(const Enum& e) {
+    if (e.values.empty()) return;
     x_.open("enumeratedValues");
     for (const auto& v : e.values) {
       x_.open("enumeratedValue");

@@ -6,6 +6,8 @@
 //
 // Per field and element x: s1, s0, st bits that software sets, clears, toggles in this cycle; h1,
 // h0 bits that hardware sets, clears.
+#include <algorithm>
+
 #include "outputs.hpp"
 #include "ports.hpp"
 #include "text.hpp"

@@ -3,6 +3,7 @@
 // SystemRDL 2.0: one root addrmap, a bridge to an addrmap for each block. What the language cannot
 // say stands in properties regs_*, so that `rnic-regs import` gives the same map again.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>

@@ -4,6 +4,7 @@
 // count from the block, since each block stands in an address space (a BAR) of its own.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "hierarchy.hpp"
@@ -30,7 +31,7 @@ class Svd {
     x_.leaf("version", fmt::format("{}.{}.{}", map_.major, map_.minor, map_.patch));
     x_.leaf("description", map_.desc.empty() ? map_.name : map_.desc);
     x_.leaf("addressUnitBits", 8U);
-    x_.leaf("width", 32U);
+    x_.leaf("width", widest());
     x_.open("peripherals");
     for (const auto& b : map_.blocks) peripheral(b);
     x_.close();
@@ -42,6 +43,15 @@ class Svd {
   }
 
  private:
+  // No register of the device may be wider than this.
+  unsigned widest() const {
+    unsigned width = 32;
+    for (const auto& b : map_.blocks) {
+      for (const auto& r : b.registers) width = std::max(width, r.width);
+    }
+    return width;
+  }
+
   void peripheral(const Block& b) {
     x_.open("peripheral");
     x_.leaf("name", b.name);
@@ -51,7 +61,7 @@ class Svd {
     address_blocks(b);
     if (!b.registers.empty()) {
       x_.open("registers");
-      std::map<std::uint64_t, const std::string*> seen;
+      Seen seen;
       for (const auto& n : register_tree(b)) write(n, seen);
       x_.close();
     }
@@ -84,9 +94,28 @@ class Svd {
     x_.leaf("dim", n.dim->count);
     x_.leaf("dimIncrement", hex(n.dim->stride));
   }
-  static std::string name(const RegNode& n) { return n.dim ? n.name() + "[%s]" : n.name(); }
+  // The elements of an array, [%s], follow each other without gaps; with gaps they are a list.
+  static std::string name(const RegNode& n) {
+    if (!n.dim) return n.name();
+    return n.name() + (n.reg != nullptr && n.dim->stride != n.size ? "__%s" : "[%s]");
+  }
 
-  using Seen = std::map<std::uint64_t, const std::string*>;
+  // Who is at an address; two registers are where one is only read and the other only written.
+  using Seen = std::map<std::uint64_t, std::string>;
+
+  // The register that was described before at an address of this one.
+  static std::string take_addresses(const RegNode& n, Seen& seen) {
+    if (n.reg->readable() && n.reg->writable()) return "";
+    std::string other;
+    for (std::uint64_t i = 0; i < (n.dim ? n.dim->count : 1); ++i) {
+      const auto at = n.offset + i * (n.dim ? n.dim->stride : 0);
+      for (std::uint64_t word = 0; word < n.size; word += 4) {
+        const auto [place, fresh] = seen.emplace(at + word, name(n));
+        if (!fresh) other = place->second;
+      }
+    }
+    return other;
+  }
 
   void write(const RegNode& n, Seen& seen) {
     if (n.file != nullptr) {
@@ -98,8 +127,7 @@ class Svd {
     dim(n);
     x_.leaf("name", name(n));
     x_.leaf_if("description", r.desc);
-    const auto [other, fresh] = seen.insert({n.offset, &n.name()});
-    if (!fresh) x_.leaf("alternateRegister", *other->second);
+    x_.leaf_if("alternateRegister", take_addresses(n, seen));
     x_.leaf("addressOffset", hex(n.offset));
     x_.leaf("size", r.width);
     std::uint64_t known = 0;
@@ -186,7 +214,9 @@ class Svd {
 
 }  // namespace
 
+// A device has at least one peripheral: there is no file of a map of descriptors.
 void out_svd(const Map& map, OutFiles& files) {
+  if (map.blocks.empty()) return;
   files.push_back({OutDir::kSoftware, map.name + "_regs.svd", Svd(map).run()});
 }
 

@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "expr.hpp"
+#include "read_file.hpp"
 #include "yaml_keys.hpp"
 
 namespace rnic::regs {
@@ -99,16 +98,14 @@ void YamlReader::read_include(const YamlNode& n, const std::string& dir) {
       diags_.error(x->pos, "include", fmt::format("'{}' includes itself", x->text));
       continue;
     }
-    std::ifstream in(path, std::ios::binary);
-    if (!in) {
+    const auto in = read_input(path);
+    if (!in.text) {
       diags_.error(x->pos, "include",
-                   fmt::format("cannot read '{}' (looked for beside this file)", path));
+                   fmt::format("'{}' (looked for beside this file): {}", path, in.why));
       continue;
     }
-    std::stringstream text;
-    text << in.rdbuf();
     open_files_.push_back(path);
-    read_text(text.str(), diags_.add_file(path), std::filesystem::path(path).parent_path().string(),
+    read_text(*in.text, diags_.add_file(path), std::filesystem::path(path).parent_path().string(),
               true);
     open_files_.pop_back();
   }
@@ -244,16 +241,14 @@ std::optional<Map> load_map_text(const std::string& text, Diagnostics& diags,
 
 std::optional<Map> load_map_file(const std::string& path, Diagnostics& diags,
                                  const ParameterValues& values) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    diags.error({}, "file", "cannot read the file");
+  const auto in = read_input(path);
+  if (!in.text) {
+    diags.error({}, "file", in.why);
     return std::nullopt;
   }
-  std::stringstream text;
-  text << in.rdbuf();
   YamlReader reader(diags, values);
   const std::filesystem::path p(path);
-  const bool good = reader.read_text(text.str(), 0, p.parent_path().string(), false);
+  const bool good = reader.read_text(*in.text, 0, p.parent_path().string(), false);
   reader.map().source = p.filename().string();
   return finish(reader, diags, good);
 }

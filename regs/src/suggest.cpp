@@ -33,6 +33,7 @@ std::string join(const std::vector<std::string>& words) {
 
 std::string suggest(std::string_view got, const std::vector<std::string>& known) {
   constexpr std::size_t kMostShown = 12;
+  if (known.empty()) return "; there is none";
   std::string best;
   std::size_t best_d = 3;
   for (const auto& k : known) {

@@ -2,6 +2,7 @@
 #include "xml_extension.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace rnic::regs {
 namespace {

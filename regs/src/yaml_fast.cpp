@@ -8,12 +8,27 @@ namespace {
 
 struct GiveUp {};
 
+// One level of nesting; the library says what is too deep.
+class Deeper {
+ public:
+  explicit Deeper(int& depth) : depth_(depth) {
+    if (++depth_ > 100) throw GiveUp();
+  }
+  ~Deeper() { --depth_; }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+
+ private:
+  int& depth_;
+};
+
 class FastYaml {
  public:
   FastYaml(const std::string& text, int file, YamlTree& tree)
       : text_(text), file_(file), tree_(tree) {}
 
   const YamlNode* run() {
+    if (text_.compare(0, 3, "\xEF\xBB\xBF") == 0) throw GiveUp();  // a byte order mark
     next_line();
     if (at_end()) return nullptr;
     const auto* root = node(-1);
@@ -80,6 +95,7 @@ class FastYaml {
 
   // A node that starts here, inside something at column `outer`.
   const YamlNode* node(int outer) {
+    const Deeper deeper(depth_);
     if (at_dash()) return list();
     const auto start = place();
     const auto from = pos_;
@@ -220,6 +236,7 @@ class FastYaml {
   }
 
   const YamlNode* flow() {
+    const Deeper deeper(depth_);
     const bool map = peek() == '{';
     const char close = map ? '}' : ']';
     auto* n = tree_.add(map ? Kind::kMap : Kind::kList, place());
@@ -255,6 +272,7 @@ class FastYaml {
   std::size_t pos_ = 0;
   std::size_t line_start_ = 0;
   int line_ = 1;
+  int depth_ = 0;
 };
 
 }  // namespace

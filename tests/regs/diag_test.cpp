@@ -75,7 +75,7 @@ TEST_CASE("every error names file, line, column, rule and what to write instead"
       {kHead + "enums: {e: {values: {A: 1, B: 1}}}\n",
        "m.yaml:3:28: error: A and B have the same value 1 [enum-value]\n"},
       {kHead + "enums: {e: {width: 2, values: {A: 4}}}\n",
-       "m.yaml:3:32: error: A = 4 is too wide [enum-width]\n"},
+       "m.yaml:3:32: error: A = 4 is too wide: at most 2 bits [enum-width]\n"},
       {regs("      - {name: A, offset: 0, " + kField + "}\n      - {name: B, offset: 0, " + kField +
             "}\n"),
        "m.yaml:8:9: error: B at 0x0 overlaps A at 0x0 (line 7) [overlap]\n"},
@@ -120,7 +120,7 @@ TEST_CASE("every error names file, line, column, rule and what to write instead"
        "[keyword]\n"},
       {regs("      - {name: A, offset: 0, fields: [{name: f, bits: \"3:0\", access: rw, enum: "
             "e}]}\n"),
-       "m.yaml:7:80: error: unknown enum 'e'; known:  [unknown-enum]\n"},
+       "m.yaml:7:80: error: unknown enum 'e'; there is none [unknown-enum]\n"},
       {kHead + "enums: {e: {values: {BIG: 16}}}\nblocks:\n  - name: b\n    size: 0x100\n    "
                "registers:\n"
                "      - {name: A, offset: 0, fields: [{name: f, bits: \"3:0\", access: rw, enum: "
@@ -141,7 +141,7 @@ TEST_CASE("every error names file, line, column, rule and what to write instead"
       {kHead + "blocks:\n  - {name: b, size: 0x100, bad_access: zeros}\n",
        "m.yaml:4:40: error: bad_access 'zeros'; known: all_ones, slverr [value]\n"},
       {kHead + "blocks:\n  - {name: b, size: 0x100, bad_access_capture: X}\n",
-       "m.yaml:4:48: error: no register 'X'; known:  [capture]\n"},
+       "m.yaml:4:48: error: no register 'X'; there is none [capture]\n"},
       {kHead + "blocks:\n  - name: b\n    size: 0x100\n    windows: [{name: W, offset: 0x20, size: "
                "0x40, "
                "access: rw}]\n",
@@ -168,7 +168,7 @@ TEST_CASE("every error names file, line, column, rule and what to write instead"
       {desc("{name: f, at: 0, width: 8},\n      {name: g, at: 0, bit: 7, width: 2}"),
        "m.yaml:6:7: error: field g (bits 7..8) overlaps f (bits 0..7, line 5) [overlap]\n"},
       {kHead + "descriptors:\n  - {name: d, size: 8, head: hd, fields: []}\n",
-       "m.yaml:4:30: error: no descriptor 'hd' before this one; known:  [unknown-head]\n"},
+       "m.yaml:4:30: error: no descriptor 'hd' before this one; there is none [unknown-head]\n"},
       {kHead + "descriptors:\n  - {name: d, size: 16, fields: [{name: f, at: 0, width: 128}]}\n",
        "m.yaml:4:58: error: field f spans more than 8 bytes; say bytes: true for a byte string "
        "[width]\n"},

@@ -4,6 +4,8 @@
 // hash means something.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "c_roundtrip.h"

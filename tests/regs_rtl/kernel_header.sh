@@ -4,8 +4,8 @@
 # Compiles generated C headers as the Linux kernel does, with FIELD_GET and FIELD_PREP, against the distribution's kernel
 # headers as system headers:
 #   kernel_header.sh HEADER...
-# The headers (Debian: linux-headers-amd64, about 80 MB) are not among the packages of scripts/setup; without them it says
-# that it was skipped (status 77). RNIC_KERNEL_HEADERS names another folder than /usr/src.
+# The headers are those of Debian's linux-headers-amd64, which scripts/setup installs where there is one (12 MB to fetch);
+# without them it says that it was skipped (status 77). RNIC_KERNEL_HEADERS names another folder than /usr/src.
 set -euo pipefail
 root=${RNIC_KERNEL_HEADERS:-/usr/src}
 common=$(ls -d "$root"/linux-headers-*-common 2> /dev/null | sort -V | tail -n 1 || true)
@@ -19,16 +19,19 @@ trap 'rm -rf "$work"' EXIT
 for header in "$@"; do
   name=$(basename "$header" _regs.h)
   upper=${name^^}
-  # One read and one write of every register field that has a mask of 32 bits.
+  # One read and one write of every register field.
   {
     echo '#include <linux/bitfield.h>'
     echo '#include <linux/io.h>'
     echo "#include \"$(basename "$header")\""
-    echo 'u64 use(u32 v); u64 use(u32 v) { u64 sum = 0;'
-    sed -nE "s/^#define (${upper}_[A-Z0-9_]+_MASK) ${upper}_GENMASK\(.*/\1/p" "$header" |
-      while read -r mask; do echo "sum += FIELD_GET($mask, v) + FIELD_PREP($mask, 1);"; done
+    echo 'u64 use(u32 v, u64 w); u64 use(u32 v, u64 w) { u64 sum = 0;'
+    for kind in GENMASK:v GENMASK_ULL:w; do
+      sed -nE "s/^#define (${upper}_[A-Z0-9_]+_MASK) ${upper}_${kind%:*}\(.*/\1/p" "$header" |
+        while read -r mask; do echo "sum += FIELD_GET($mask, ${kind#*:}) + FIELD_PREP($mask, 1);"; done
+    done
     echo "return sum + ${upper}_MAP_HASH; }"
   } > "$work/$name.c"
+  grep -q 'FIELD_GET(.*, v)' "$work/$name.c" || { echo "$header: no field found"; exit 1; }
   gcc -std=gnu11 -D__KERNEL__ -nostdinc -isystem "$common/arch/x86/include" \
     -isystem "$arch/arch/x86/include/generated" -isystem "$common/include" -isystem "$arch/include" \
     -isystem "$common/arch/x86/include/uapi" -isystem "$arch/arch/x86/include/generated/uapi" \
