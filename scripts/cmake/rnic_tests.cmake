@@ -17,6 +17,9 @@
 # adds the ctest entry proof.<block>.<name> (label proof): scripts/prove.py on the module or on a proof
 # bench of its own.
 
+# Of the models of blocks and their tests; -O0 compiles fastest.
+set(RNIC_TEST_OPT "-O1" CACHE STRING "Optimisation of unit tests and their models")
+
 add_custom_target(tests)
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
@@ -98,7 +101,7 @@ function(rnic_unit_test block)
   foreach(variant "" "_wave")
     set(program unit_${block}${variant})
     add_executable(${program} EXCLUDE_FROM_ALL ${sources})
-    target_compile_options(${program} PRIVATE -O1)  # test code is compiled often and waits for the model
+    target_compile_options(${program} PRIVATE ${RNIC_TEST_OPT})  # test code is compiled often and waits for the model
     target_compile_definitions(${program} PRIVATE RNIC_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     foreach(model IN LISTS models)
       set(lib ${block}.${m_${model}_PREFIX}${variant})
@@ -108,7 +111,7 @@ function(rnic_unit_test block)
       endif()
       rnic_verilate(${lib} TOP ${m_${model}_TOP} PREFIX ${m_${model}_PREFIX} PARAMS ${m_${model}_PARAMS}
                     DEFINES ${m_${model}_DEFINES} SOURCES ${m_${model}_MODEL_SOURCES} ${m_${model}_NO_ASSERT} ${trace}
-                    OPT "-O1")
+                    OPT "${RNIC_TEST_OPT}")
       target_link_libraries(${program} PRIVATE ${lib})
     endforeach()
     target_link_libraries(${program} PRIVATE rnic_options ${libs} rnic_test_support${variant})

@@ -1079,6 +1079,25 @@ TEST_CASE("an RNR NAK waits before it sends again; time-outs and NAKs do not cut
   CHECK(q.cqes[1].status == kRnrExc);
 }
 
+TEST_CASE("progress in an RNR wait leaves the wait as it is") {
+  World w;
+  w.rnr_pace = 0;
+  Qp& q = w.add_qp(1, 50);
+  for (int i = 0; i < 6; ++i) w.push(q, Kind::kSend);
+  w.send_ack(q, 51, 0x25);
+  w.bench.tick(300);
+  CHECK(q.timer == Qp::kRnr);
+  w.send_ack(q, 52);
+  w.bench.tick(100);
+  CHECK(q.timer == Qp::kRnr);
+  CHECK(w.got_timers.back() == "QP 1: RNR 5");
+  CHECK(w.got_rewinds[1].empty());
+  w.time_out(q, true);
+  w.settle();
+  REQUIRE(w.got_rewinds[1].size() == 1);
+  CHECK(w.got_rewinds[1][0].psn == 53);
+}
+
 TEST_CASE("an RNR wait that ends before the scheduler has stopped goes on when it has") {
   World w;
   w.rnr_pace = 1;
@@ -1171,6 +1190,9 @@ TEST_CASE(
   CHECK(w.got_rewinds[1][0].psn == 1);
   w.resend(q);
   w.send_ack(q, 2);  // ignored: it is asked for already
+  w.settle();
+  CHECK(q.cqes.size() == 1);
+  CHECK(w.got_asked[1] == 1);
   w.time_out(q, false);
   w.settle();
   CHECK(q.cqes.size() == 3);

@@ -257,7 +257,7 @@ class World {
                          {"max_dest_rd", 16},
                          {"pd", kPd},
                          {"dest_qpn", qpn + 0x500},
-                         {"pkey", 0xFFFF},
+                         {"pkey", qpn == 4 ? 0x7FFF : 0xFFFF},  // 4: a limited member
                          {"qkey", 0x80010000u + qpn},
                          {"path", qpn + 100},
                          {"min_rnr_timer", 12 + qpn},
@@ -273,6 +273,7 @@ class World {
     c.first_psn = psn;
     c.pmtu = q.pmtu;
     c.pd = kPd;
+    c.pkey = static_cast<uint16_t>(kConn.get(q.conn, "pkey"));
     c.access = 0;
     if (kConn.get(q.conn, "acc_write")) c.access |= roce::kRemoteWrite;
     if (kConn.get(q.conn, "acc_read")) c.access |= roce::kRemoteRead;
@@ -614,14 +615,14 @@ class World {
         break;
       case 1:
         s.pkey = 0x7FFF;
-        break;  // limited member: still good
+        break;  // limited member: good unless the QP is one too
       case 2:
         s.ip_src = roce::ipv4_address(9, 9, 9, 9);
         s.ip_dst = roce::ipv4_address(8, 8, 8, 8);
         break;
       case 3:
         s.ip_src = roce::ipv4_address(10, 0, 1, 200);
-        s.ip_dst = q.peer;
+        if (random.chance(0.5)) s.ip_dst = q.peer;
         break;
       case 4:
         s.opcode = static_cast<uint8_t>(s.opcode ^ 0x20);
@@ -1086,7 +1087,8 @@ class World {
       ++want_counts["addr"];
       return;
     }
-    if ((v.pkey & 0x7FFF) != 0x7FFF) {
+    const bool full = ((v.pkey | kConn.get(q.conn, "pkey")) & 0x8000) != 0;
+    if ((v.pkey & 0x7FFF) != 0x7FFF || !full) {
       ++want_counts["pkey"];
       return;
     }
@@ -1546,6 +1548,62 @@ TEST_CASE("what the QP does not allow is invalid: access flags, READ depth") {
   }
 }
 
+TEST_CASE("requests are taken in RTR, RTS, SQD and SQE, and in no other state") {
+  // RESET, INIT, RTR, RTS, SQD, SQE, ERR
+  const bool takes[] = {false, false, true, true, true, true, false};
+  for (unsigned state = 0; state < 7; ++state) {
+    INFO("state " << state);
+    World w;
+    Qp& q = w.add_qp(2, 256, 77);
+    w.auto_recover = false;
+    kConn.set(q.conn, "state", state);
+    w.send_unmodelled(w.packet(write_only(q, 77, w.regions[0], 16), 16));
+    w.bench.tick(40);
+    CHECK(w.got_acks.size() == (takes[state] ? 1 : 0));
+    CHECK(w.counts["unknown"] == (takes[state] ? 0 : 1));
+    CHECK(w.got_places.at(0).write == takes[state]);
+  }
+}
+
+TEST_CASE("a WRITE whose packets or bytes are not what its opcodes and DMALen say is invalid") {
+  struct Part {
+    unsigned opcode;
+    uint32_t len;
+  };
+  struct Case {
+    uint32_t dma_len;
+    std::vector<Part> parts;  // the last one is refused
+  };
+  const Case cases[] = {
+      {20, {{0x0A, 16}}},                              // ONLY: too few bytes
+      {12, {{0x0A, 16}}},                              // too many
+      {260, {{0x0A, 260}}},                            // more than a packet
+      {0x80000001, {{0x06, 256}}},                     // more than a message
+      {1000, {{0x06, 252}}},                           // FIRST is not full
+      {1000, {{0x06, 256}, {0x07, 252}}},              // MIDDLE is not full
+      {300, {{0x06, 256}, {0x07, 256}}},               // too many in a MIDDLE
+      {300, {{0x06, 256}, {0x08, 40}}},                // LAST: too few
+      {300, {{0x06, 256}, {0x08, 48}}},                // too many
+      {256, {{0x06, 256}, {0x08, 0}}},                 // empty
+      {2000, {{0x06, 256}, {0x07, 256}, {0x08, 256}}}  // LAST is full, and the message is not
+  };
+  for (const Case& c : cases) {
+    World w;
+    Qp& q = w.add_qp(2, 256, 77);
+    w.auto_recover = false;
+    for (size_t i = 0; i < c.parts.size(); ++i) {
+      INFO("DMALen " << c.dma_len << ", packet " << i << " of " << c.parts.size());
+      auto s = write_only(q, 77 + static_cast<uint32_t>(i), w.regions[0], c.dma_len);
+      s.opcode = static_cast<uint8_t>(c.parts[i].opcode);
+      w.send(w.packet(s, c.parts[i].len));
+    }
+    w.settle();
+    REQUIRE(!w.got_acks.empty());
+    CHECK(w.got_acks.back() ==
+          Ack{2, 77 + static_cast<uint32_t>(c.parts.size()) - 1, 0, 0x61, true});
+  }
+}
+
 TEST_CASE(
     "a region whose target is refused gives NAK remote operational error, and nothing is written") {
   World w;
@@ -1571,6 +1629,9 @@ TEST_CASE("the expected PSN goes past a READ by the packets of its answer, over 
     w.bench.tick(30);
     const uint64_t count = length == 0 ? 1 : (uint64_t{length} + 255) / 256;
     CHECK(kRecv.get(w.recv[1], "epsn") == ((0xFFFFFE + count) & kPsnMask));
+    w.send_unmodelled(w.packet(s, 0));
+    w.bench.tick(30);
+    CHECK(w.counts["duplicates"] == 1);  // it is behind now
   }
 }
 

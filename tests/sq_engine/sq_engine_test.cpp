@@ -1227,6 +1227,20 @@ TEST_CASE("sq_engine has fewer than 2^23 PSNs in flight") {
   w.turn(2);
   w.dones.wait(6);
   CHECK(kMsg.get(w.msgs.back().second, "status") == kLocLen);
+  // A READ waits whose PSNs would make 2^23 - 1 with those before it.
+  w.qp(3, 1, 0);
+  kSend.set(w.send[3], "next_psn", (1 << 22) - 1);
+  kSend.set(w.send[3], "max_psn", (1 << 22) - 1);
+  read.segments = {{1, 0x40000100u, 0}};
+  w.post(3, read, 0);
+  w.turn(3);
+  w.dones.wait(7);
+  CHECK((w.dones[6] == TurnDone{3, true, 0, 0}));
+  CHECK(kSend.get(w.send[3], "next_psn") == (1 << 22) - 1);
+  kAck.set(w.ack[3], "una_psn", 1);
+  w.turn(3);
+  w.dones.wait(8);
+  CHECK(kSend.get(w.send[3], "next_psn") == 1 << 23);
 }
 
 TEST_CASE("sq_engine sends 2^31 bytes at most") {
@@ -1241,6 +1255,12 @@ TEST_CASE("sq_engine sends 2^31 bytes at most") {
   CHECK(kMsg.get(w.msgs[0].second, "kind") == kMsgWrite);
   CHECK(kMsg.get(w.msgs[0].second, "bytes") == 0x80000000u);
   CHECK(kMsg.get(w.msgs[0].second, "last_psn") == 5 + 0x80000000u / 4096 - 1);
+  w.qp(2, 5, 5);
+  w.post(2, Wqe::write(0, 1, {{1, 0x80000000u, 0}, {1, 1, 0}}), 0);
+  w.turn(2);
+  w.dones.wait(2);
+  REQUIRE(w.msgs.size() == 2);
+  CHECK(kMsg.get(w.msgs[1].second, "status") == kLocLen);
 }
 
 TEST_CASE("sq_engine sends every packet of 2^31 bytes", "[.soak]") {

@@ -264,6 +264,27 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("programs in regions of scattered pages, by command and by FAST_REG, in bad weather") {
+  for (const auto how : {sim::Registration::kPaged, sim::Registration::kFast}) {
+    for (uint64_t seed = 0; seed < 3; ++seed) {
+      const uint64_t root = context_seed() * 1000 + seed;
+      INFO((how == sim::Registration::kFast ? "FAST_REG" : "command") << ", seed " << root);
+      GoldenBed bed({.rules = bad_weather(0.01),
+                     .seed = root,
+                     .misalign = seed == 0 ? 0 : root * 977 * 8 % 4096,  // words stay words
+                     .check_wire = false,
+                     .registration = how});
+      const uint32_t mtu = seed == 2 ? 4096 : 1024;
+      bed.connect(quick(mtu));
+      ProgramConfig c = all_verbs(root, mtu);
+      c.spares = 6;
+      c.weights = {1, 4, 3, 2, 6, 3, 6, 2, 2, 2};
+      const Program p = make_program(c);
+      CHECK(bed.run({&p}, late()));
+    }
+  }
+}
+
 // The fence must not open when the answer has been accepted, but when its bytes are on the bus.
 TEST_CASE("a fence waits until what a READ brought is in memory") {
   for (uint64_t seed = 0; seed < 4; ++seed) {
