@@ -8,6 +8,7 @@
 
 #include "harness/scenario/scenario.hpp"
 #include "sim/cli/bench.hpp"
+#include "sim/cli/live.hpp"
 #include "sim/run/replay.hpp"
 #include "sim/run/requester_replay.hpp"
 #include "sim/run/session.hpp"
@@ -233,14 +234,31 @@ int main(int argc, char** argv) {
   bench_cmd->add_option("--best-of", bench_args.best_of, "runs of what reports simulation speed")
       ->check(CLI::Range(1, 20));
 
+  sim::LiveArgs live_args;
+  auto* live_cmd =
+      app.add_subcommand("live", "One NIC on an Ethernet link to the outside (sim/live/README.md)");
+  sim::add_live_options(*live_cmd, live_args);
+
+  // The words behind it are the tool's own, so they are not read here.
+  auto* perftest_cmd = app.add_subcommand(
+      "perftest", "TOOL OPTIONS...: a tool of perftest or ibv_*_pingpong between two NICs");
+  perftest_cmd->prefix_command();
+  perftest_cmd->set_help_flag("");
+
   auto* list_cmd = app.add_subcommand("list", "Scenarios and widths");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
 
   try {
     if (*run_cmd) return run(run_args);
     if (*replay_cmd) return replay(replay_args);
     if (*bench_cmd) return sim::run_bench(bench_args);
     if (*list_cmd) return list();
+    if (*live_cmd) return sim::run_live(live_args, find_scenario(live_args.scenario));
+    if (*perftest_cmd) return sim::run_perftest(std::vector<std::string>(argv + 2, argv + argc));
   } catch (const scenario::ScenarioError& e) {
     fmt::print(stderr, "{}\n", e.what());
     return verdict(false, "the scenario is not valid");

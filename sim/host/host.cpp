@@ -41,7 +41,7 @@ driver::Ip Host::ip(uint8_t id) const {
   return a;
 }
 
-void Host::start(uint8_t peer_id) {
+void Host::start_device(const driver::Mac& own) {
   nic_->probe();
   const pcie::Config& pcie = node_.config().pcie;
   const auto code = [](uint32_t bytes) {
@@ -60,7 +60,7 @@ void Host::start(uint8_t peer_id) {
               RNIC_CSR_MAC_CFG_PROMISC_RAW_MASK |
                   RNIC_FIELD_PREP(RNIC_CSR_MAC_CFG_ACK_REQ_EVERY_MASK, config_.ack_req_every));
   uint64_t mac_value = 0;
-  for (uint8_t b : mac(config_.id)) mac_value = mac_value << 8 | b;
+  for (uint8_t b : own) mac_value = mac_value << 8 | b;
   nic_->write64(RNIC_CSR_PORT_MAC, mac_value);
   for (uint32_t i = 0; i < node_.gpu_count(); ++i)
     nic_->set_gpu_window(i, node_.gpu(i).base(), node_.gpu(i).limit() - 1);
@@ -68,6 +68,14 @@ void Host::start(uint8_t peer_id) {
   nic_->create_pd(1);
   eq_ = nic_->create_eq(0, 6, 0);
   rings_.emplace_back(eq_->ring_addr(), uint64_t{RNIC_EQE_BYTES} << 6);
+}
+
+void Host::start(uint8_t peer_id) {
+  start_device(mac(config_.id));
+  create_path(peer_id);
+}
+
+void Host::create_path(uint8_t peer_id) {
   driver::PathRequest path;
   path.dmac = mac(peer_id);
   path.smac = mac(config_.id);
@@ -81,13 +89,18 @@ void Host::start(uint8_t peer_id) {
   nic_->create_path(path);
 }
 
-void Host::restart(uint8_t peer_id) {
+void Host::restart_device(const driver::Mac& own) {
   nic_->reset();
   qps_.clear();
   regions_.clear();
   device_next_ = 0;
   next_mr_ = 1;
-  start(peer_id);
+  start_device(own);
+}
+
+void Host::restart(uint8_t peer_id) {
+  restart_device(mac(config_.id));
+  create_path(peer_id);
 }
 
 void Host::ignore_written_rings(mem::MemoryChecker& checker) const {

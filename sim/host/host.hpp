@@ -108,9 +108,12 @@ class Host {
  public:
   Host(World& world, Node& node, const HostConfig& config);
 
-  // Probe, settings, PD 1, event queue 0, path 0 to `peer`.
+  // Probe, settings, PD 1, event queue 0.
+  void start_device(const driver::Mac& mac);
+  // The same, and path 0 to `peer`.
   void start(uint8_t peer_id);
   // Whole-device reset and start again; QPs and regions are gone.
+  void restart_device(const driver::Mac& mac);
   void restart(uint8_t peer_id);
 
   // Registers memory; `misalign` bytes behind a page.
@@ -149,6 +152,8 @@ class Host {
   void ignore_rings(mem::MemoryChecker& checker) const;
 
  private:
+  void create_path(uint8_t peer_id);
+
   World& world_;
   Node& node_;
   HostConfig config_;

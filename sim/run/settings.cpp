@@ -225,73 +225,79 @@ void read_step(Reader& r, Step& step, const Settings& s) {
   }
 }
 
+}  // namespace
+
+void read_world(scenario::Reader& r, Settings& s, const std::vector<uint32_t>& widths) {
+  using namespace scenario;
+  r.opt("title", s.title, text());
+  r.opt("seed", s.seed);
+  r.child("nic", [&](Reader& n) {
+    n.opt("data_w", s.data_w, power_of_two(128, 1024));
+    if (!widths.empty() && std::find(widths.begin(), widths.end(), s.data_w) == widths.end()) {
+      std::string have;
+      for (uint32_t w : widths) have += (have.empty() ? "" : ", ") + std::to_string(w);
+      n.error("data_w", "this program has NICs of " + have + " bit");
+    }
+    n.opt("mtu", s.mtu, power_of_two(256, 4096));
+    n.opt("tx_start_threshold", s.host.tx_start_threshold, bytes(0, 4096));
+    n.opt("ack_count", s.host.ack_count, unsigned_integer(1, 255));
+    n.opt("ack_cycles", s.host.ack_cycles, unsigned_integer(0, 65535));
+    n.opt("ack_req_every", s.host.ack_req_every, unsigned_integer(0, 255));
+    n.opt("pacing", s.host.pacing, unsigned_integer(1, 255));
+    n.opt("dma_timeout_us", s.host.dma_timeout_us, unsigned_integer(0, 0xFFFFF));
+    n.opt("relaxed", s.host.relaxed);
+    n.opt("peer_to_peer", s.host.peer_to_peer);
+    n.opt("log_sq", s.log_sq, unsigned_integer(2, 15));
+  });
+  r.child("net", [&](Reader& n) {
+    n.opt("ipv6", s.host.ipv6);
+    n.opt("vlan", s.host.vlan_id, unsigned_integer(1, 4094));
+    s.host.vlan = n.has("vlan");
+    n.opt("pcp", s.host.pcp, unsigned_integer(0, 7));
+    n.opt("dscp", s.host.dscp, unsigned_integer(0, 63));
+  });
+  r.child("wire", [&](Reader& w) {
+    w.opt("rate", s.wire.rate_bps, bit_rate(1'000'000'000));
+    w.opt("delay", s.wire.delay_ps, duration(1600));
+    wire::read_faults(w, s.faults);
+  });
+  s.pcie = pcie::Config::reference_delays();
+  r.child("pcie", [&](Reader& p) { read_pcie(p, s.pcie); });
+  s.has_gpu = r.child("gpu", [&](Reader& g) { read_gpu(g, s.gpu); });
+  r.child("iommu", [&](Reader& i) {
+    i.opt("enabled", s.iommu.enabled);
+    i.opt("hit", s.iommu.hit_ps, duration());
+    i.opt("miss", s.iommu.miss_ps, duration());
+    i.opt("cache_entries", s.iommu.cache_entries, unsigned_integer(0, 1u << 20));
+  });
+  r.child("memory", [&](Reader& m) {
+    m.opt("layout", s.layout,
+          one_of<mem::Layout>({{"identity", mem::Layout::kIdentity},
+                               {"contiguous", mem::Layout::kContiguous},
+                               {"scattered", mem::Layout::kScattered}}));
+    if (!s.iommu.enabled && s.layout != mem::Layout::kIdentity)
+      m.error("layout", "must be identity without an IOMMU (iommu.enabled)");
+  });
+  if (!s.iommu.enabled && !r.has("memory")) s.layout = mem::Layout::kIdentity;
+  r.child("stalls", [&](Reader& t) {
+    stall(t, "aw", s.stalls.aw);
+    stall(t, "w", s.stalls.w);
+    stall(t, "b", s.stalls.b);
+    stall(t, "ar", s.stalls.ar);
+    stall(t, "r", s.stalls.r);
+    stall(t, "bar", s.bar_stall);
+  });
+}
+
+namespace {
 Settings read(Document& doc, const std::vector<uint32_t>& widths) {
   Settings s;
   s.file = doc.name();
   {
     Reader r(doc);
-    r.opt("title", s.title, text());
-    r.opt("seed", s.seed);
     r.opt("topology", s.topology,
           one_of<Topology>({{"pair", Topology::kPair}, {"loop", Topology::kLoop}}));
-    s.wire.rate_bps = 400'000'000'000;
-    s.wire.delay_ps = 200'000;
-    r.child("nic", [&](Reader& n) {
-      n.opt("data_w", s.data_w, power_of_two(128, 1024));
-      if (!widths.empty() && std::find(widths.begin(), widths.end(), s.data_w) == widths.end()) {
-        std::string have;
-        for (uint32_t w : widths) have += (have.empty() ? "" : ", ") + std::to_string(w);
-        n.error("data_w", "this program has NICs of " + have + " bit");
-      }
-      n.opt("mtu", s.mtu, power_of_two(256, 4096));
-      n.opt("tx_start_threshold", s.host.tx_start_threshold, bytes(0, 4096));
-      n.opt("ack_count", s.host.ack_count, unsigned_integer(1, 255));
-      n.opt("ack_cycles", s.host.ack_cycles, unsigned_integer(0, 65535));
-      n.opt("ack_req_every", s.host.ack_req_every, unsigned_integer(0, 255));
-      n.opt("pacing", s.host.pacing, unsigned_integer(1, 255));
-      n.opt("dma_timeout_us", s.host.dma_timeout_us, unsigned_integer(0, 0xFFFFF));
-      n.opt("relaxed", s.host.relaxed);
-      n.opt("peer_to_peer", s.host.peer_to_peer);
-      n.opt("log_sq", s.log_sq, unsigned_integer(2, 15));
-    });
-    r.child("net", [&](Reader& n) {
-      n.opt("ipv6", s.host.ipv6);
-      n.opt("vlan", s.host.vlan_id, unsigned_integer(1, 4094));
-      s.host.vlan = n.has("vlan");
-      n.opt("pcp", s.host.pcp, unsigned_integer(0, 7));
-      n.opt("dscp", s.host.dscp, unsigned_integer(0, 63));
-    });
-    r.child("wire", [&](Reader& w) {
-      w.opt("rate", s.wire.rate_bps, bit_rate(1'000'000'000));
-      w.opt("delay", s.wire.delay_ps, duration(1600));
-      wire::read_faults(w, s.faults);
-    });
-    s.pcie = pcie::Config::reference_delays();
-    r.child("pcie", [&](Reader& p) { read_pcie(p, s.pcie); });
-    s.has_gpu = r.child("gpu", [&](Reader& g) { read_gpu(g, s.gpu); });
-    r.child("iommu", [&](Reader& i) {
-      i.opt("enabled", s.iommu.enabled);
-      i.opt("hit", s.iommu.hit_ps, duration());
-      i.opt("miss", s.iommu.miss_ps, duration());
-      i.opt("cache_entries", s.iommu.cache_entries, unsigned_integer(0, 1u << 20));
-    });
-    r.child("memory", [&](Reader& m) {
-      m.opt("layout", s.layout,
-            one_of<mem::Layout>({{"identity", mem::Layout::kIdentity},
-                                 {"contiguous", mem::Layout::kContiguous},
-                                 {"scattered", mem::Layout::kScattered}}));
-      if (!s.iommu.enabled && s.layout != mem::Layout::kIdentity)
-        m.error("layout", "must be identity without an IOMMU (iommu.enabled)");
-    });
-    if (!s.iommu.enabled && !r.has("memory")) s.layout = mem::Layout::kIdentity;
-    r.child("stalls", [&](Reader& t) {
-      stall(t, "aw", s.stalls.aw);
-      stall(t, "w", s.stalls.w);
-      stall(t, "b", s.stalls.b);
-      stall(t, "ar", s.stalls.ar);
-      stall(t, "r", s.stalls.r);
-      stall(t, "bar", s.bar_stall);
-    });
+    read_world(r, s, widths);
     r.each(
         "steps",
         [&](Reader& q, size_t) {

@@ -103,6 +103,8 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
                        const std::vector<uint32_t>& widths = {});
 Settings parse_settings(const std::string& yaml, const std::string& name,
                         const std::vector<std::string>& overrides = {});
+// The keys of the world without `topology` and `steps`, for other programs' scenarios.
+void read_world(scenario::Reader& r, Settings& s, const std::vector<uint32_t>& widths);
 // The title of a scenario file, without checking the rest.
 std::string scenario_title(const std::string& path);
 

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/tools/keys.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string>
+
+namespace rnic::tools {
+namespace {
+
+std::vector<uint8_t> with_nul(const std::string& text) {
+  std::vector<uint8_t> out(text.begin(), text.end());
+  out.push_back(0);
+  return out;
+}
+
+// Reads hexadecimal fields of fixed width, one after the other.
+class Fields {
+ public:
+  explicit Fields(std::span<const uint8_t> bytes) : text_(bytes.begin(), bytes.end()) {}
+  uint64_t hex(size_t digits) {
+    uint64_t v = 0;
+    if (at_ + digits > text_.size()) {
+      good_ = false;
+      return 0;
+    }
+    const char* begin = text_.data() + at_;
+    const auto r = std::from_chars(begin, begin + digits, v, 16);
+    good_ = good_ && r.ec == std::errc{} && r.ptr == begin + digits;
+    at_ += digits;
+    return v;
+  }
+  void skip(char c) {
+    good_ = good_ && at_ < text_.size() && text_[at_] == c;
+    ++at_;
+  }
+  bool good() const { return good_; }
+
+ private:
+  std::string text_;
+  size_t at_ = 0;
+  bool good_ = true;
+};
+
+}  // namespace
+
+std::vector<uint8_t> encode_pingpong(const Keys& k) {
+  std::string text = fmt::format("{:04x}:{:06x}:{:06x}:", k.lid, k.qpn, k.psn);
+  for (const uint8_t b : k.gid) text += fmt::format("{:02x}", b);
+  return with_nul(text);
+}
+
+std::optional<Keys> decode_pingpong(std::span<const uint8_t> bytes) {
+  if (bytes.size() != kPingpongBytes) return std::nullopt;
+  Fields f(bytes);
+  Keys k;
+  k.lid = static_cast<uint32_t>(f.hex(4));
+  f.skip(':');
+  k.qpn = static_cast<uint32_t>(f.hex(6));
+  f.skip(':');
+  k.psn = static_cast<uint32_t>(f.hex(6));
+  f.skip(':');
+  for (uint8_t& b : k.gid) b = static_cast<uint8_t>(f.hex(2));
+  if (!f.good()) return std::nullopt;
+  return k;
+}
+
+std::vector<uint8_t> encode_perftest(const Keys& k) {
+  std::string text = fmt::format("{:04x}:{:04x}:{:06x}:{:06x}:{:08x}:{:016x}:", k.lid, k.out_reads,
+                                 k.qpn, k.psn, k.rkey, k.vaddr);
+  for (const uint8_t b : k.gid) text += fmt::format("{:02x}:", b);
+  text += fmt::format("{:08x}:", k.srqn);
+  return with_nul(text);
+}
+
+std::optional<Keys> decode_perftest(std::span<const uint8_t> bytes) {
+  if (bytes.size() != kPerftestBytes) return std::nullopt;
+  Fields f(bytes);
+  Keys k;
+  k.lid = static_cast<uint32_t>(f.hex(4));
+  f.skip(':');
+  k.out_reads = static_cast<uint32_t>(f.hex(4));
+  f.skip(':');
+  k.qpn = static_cast<uint32_t>(f.hex(6));
+  f.skip(':');
+  k.psn = static_cast<uint32_t>(f.hex(6));
+  f.skip(':');
+  k.rkey = static_cast<uint32_t>(f.hex(8));
+  f.skip(':');
+  k.vaddr = f.hex(16);
+  f.skip(':');
+  for (uint8_t& b : k.gid) {
+    b = static_cast<uint8_t>(f.hex(2));
+    f.skip(':');
+  }
+  k.srqn = static_cast<uint32_t>(f.hex(8));
+  f.skip(':');
+  if (!f.good()) return std::nullopt;
+  return k;
+}
+
+}  // namespace rnic::tools

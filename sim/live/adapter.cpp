@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/live/adapter.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "regs/gen/rnic_regs.h"
+
+namespace rnic::sim {
+namespace {
+
+uint8_t service_of(tools::Service s) {
+  switch (s) {
+    case tools::Service::kRc:
+      return RNIC_QP_TYPE_RC;
+    case tools::Service::kUc:
+      return RNIC_QP_TYPE_UC;
+    case tools::Service::kUd:
+      return RNIC_QP_TYPE_UD;
+  }
+  return RNIC_QP_TYPE_RC;
+}
+
+// The driver wants IPv4 in the last four bytes, the rest zero.
+driver::Ip driver_ip(const roce::IpAddr& ip) {
+  driver::Ip out = ip;
+  if (roce::is_ipv4(ip)) std::fill(out.begin(), out.begin() + 12, uint8_t{0});
+  return out;
+}
+
+constexpr uint32_t kLogMaxCq = 15;
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------------
+// queue
+bool Queue::room(const driver::WorkRequest& r) const {
+  return qp->free_blocks() >= driver::wqe_blocks(r);
+}
+
+void Queue::post(const driver::WorkRequest& r) {
+  const uint16_t index = qp->post(r);
+  ++posted;
+  if (r.signaled) in_flight_.emplace_back(index, posted);
+}
+
+uint32_t Queue::receive_room() const {
+  return (1u << qp->log_rq()) - static_cast<uint32_t>(receives_posted_ - receives_done_);
+}
+
+void Queue::post_receive(const Buffer& m, uint64_t offset, uint32_t bytes) {
+  qp->post_receive({{m.key, bytes, m.va + offset}});
+  ++receives_posted_;
+}
+
+bool Queue::poll() {
+  bool any = false;
+  while (const auto c = cq->poll()) {
+    any = true;
+    if ((cq->consumed() & (cq->entries() / 4 - 1)) == 0) cq->update();
+    const bool send = c->opcode == RNIC_CQE_OPCODE_REQ || c->opcode == RNIC_CQE_OPCODE_REQ_ERR;
+    if (!c->ok() && failure.empty()) failure = driver::status_name(c->status);
+    if (send) {
+      qp->completed(c->wqe_index);
+      if (!c->ok()) continue;
+      while (!in_flight_.empty()) {
+        const auto [index, messages] = in_flight_.front();
+        in_flight_.pop_front();
+        completed = messages;
+        if (index == c->wqe_index) break;
+      }
+    } else {
+      const auto slot = static_cast<uint32_t>(receives_done_++);
+      if (c->ok()) received.push_back({c->byte_count, slot, c->src_qpn});
+    }
+  }
+  return any;
+}
+
+// ------------------------------------------------------------------------------------------------
+// adapter
+Adapter::Adapter(World& world, Node& node, const HostConfig& config, Options options)
+    : node_(node), options_(std::move(options)), host_(world, node, config) {}
+
+void Adapter::start() {
+  host_.start_device(options_.mac);
+  const driver::Capabilities& cap = nic().capabilities();
+  qpn_used_.assign(cap.n_qp, false);
+  cqn_used_.assign(cap.n_cq, false);
+  mr_used_.assign(cap.n_mr, false);
+  path_used_.assign(cap.n_path, false);
+}
+
+void Adapter::forget() {
+  for (const auto& m : memories_) node_.dma().free(m->buffer);
+  memories_.clear();
+  queues_.clear();
+  paths_.clear();
+  for (std::vector<bool>* used : {&qpn_used_, &cqn_used_, &mr_used_, &path_used_})
+    std::fill(used->begin(), used->end(), false);
+}
+
+void Adapter::reset() {
+  host_.restart_device(options_.mac);
+  forget();
+  ++resets_;
+}
+
+uint32_t Adapter::take(uint32_t& next, uint32_t first, uint32_t count,
+                       const std::vector<bool>& used) {
+  for (uint32_t i = first; i < count; ++i) {
+    const uint32_t n = next;
+    next = next + 1 < count ? next + 1 : first;
+    if (!used[n]) return n;
+  }
+  throw std::runtime_error("a table of the NIC is full");
+}
+
+Buffer& Adapter::add_memory(uint64_t size, Access access) {
+  auto m = std::make_unique<Buffer>();
+  m->size = size;
+  m->buffer = node_.dma().alloc(size);
+  m->index = take(next_mr_, 1, static_cast<uint32_t>(mr_used_.size()), mr_used_);
+  m->va = uint64_t{m->index} << 32 | (m->buffer.bus_addr() & mem::kPageMask);
+  m->remote = access == kRemote;
+  driver::MrRequest r;
+  r.index = m->index;
+  r.tag = ++tag_;
+  r.pd = 1;
+  r.va = m->va;
+  r.length = size;
+  r.iova = m->buffer.bus_addr();
+  r.remote_write = r.remote_read = r.remote_atomic = m->remote;
+  m->key = nic().create_mr(r);
+  mr_used_[m->index] = true;
+  memories_.push_back(std::move(m));
+  return *memories_.back();
+}
+
+Queue& Adapter::add_queue(const QueueOptions& o) {
+  auto q = std::make_unique<Queue>();
+  q->service = o.service;
+  q->psn = o.psn;
+  q->qkey = o.qkey;
+  q->cqn = take(next_cqn_, 0, static_cast<uint32_t>(cqn_used_.size()), cqn_used_);
+  // Room for everything that both queues can hold, and as much again until the NIC hears of it.
+  q->cq = nic().create_cq(q->cqn, std::min(std::max(o.log_sq, o.log_rq) + 2, kLogMaxCq));
+  cqn_used_[q->cqn] = true;
+  driver::QpRequest r;
+  r.qpn =
+      o.qpn != 0 ? o.qpn : take(next_qpn_, 2, static_cast<uint32_t>(qpn_used_.size()), qpn_used_);
+  r.pd = 1;
+  r.send_cqn = r.recv_cqn = static_cast<uint16_t>(q->cqn);
+  r.service = service_of(o.service);
+  r.log_sq = o.log_sq;
+  r.log_rq = o.log_rq;
+  const uint32_t qpn = r.qpn;
+  q->qp = nic().create_qp(std::move(r));
+  qpn_used_[qpn] = true;
+  queues_.push_back(std::move(q));
+  return *queues_.back();
+}
+
+void Adapter::connect(Queue& q, const tools::Keys& theirs, const driver::Mac& peer,
+                      const Connection& c) {
+  q.theirs = theirs;
+  q.mtu = c.mtu;
+  driver::PathRequest p;
+  p.index = q.path = take(next_path_, 0, static_cast<uint32_t>(path_used_.size()), path_used_);
+  p.dmac = peer;
+  p.smac = options_.mac;
+  const roce::IpAddr& own = options_.gids.at(static_cast<size_t>(c.gid));
+  p.ipv6 = !roce::is_ipv4(theirs.gid);
+  p.sip = driver_ip(own);
+  p.dip = driver_ip(theirs.gid);
+  p.sport = roce::udp_source_port(0, q.number(), theirs.qpn);
+  nic().create_path(p);
+  path_used_[p.index] = true;
+  paths_.push_back(p.index);
+  driver::ConnectRequest r;
+  r.service = service_of(q.service);
+  r.qkey = q.qkey;
+  r.dest_qpn = theirs.qpn;
+  r.path = static_cast<uint16_t>(p.index);
+  r.mtu = mtu_code(c.mtu);
+  r.rq_psn = theirs.psn;
+  r.sq_psn = q.psn;
+  r.timeout = options_.timeout;
+  r.max_rd_atomic = std::max<uint8_t>(1, c.max_rd_atomic);
+  r.remote_write = r.remote_read = r.remote_atomic = c.remote_access;
+  nic().connect(*q.qp, r);
+}
+
+void Adapter::release() {
+  for (const auto& q : queues_) {
+    nic().modify_state(*q->qp, RNIC_QP_STATE_RESET);
+    nic().destroy(RNIC_CMD_OPCODE_DESTROY_QP, q->number(), "DESTROY_QP");
+    nic().destroy(RNIC_CMD_OPCODE_DESTROY_CQ, q->cqn, "DESTROY_CQ");
+  }
+  for (const auto& m : memories_) nic().destroy(RNIC_CMD_OPCODE_DESTROY_MR, m->index, "DESTROY_MR");
+  for (const uint32_t p : paths_) nic().destroy(RNIC_CMD_OPCODE_DESTROY_PATH, p, "DESTROY_PATH");
+  forget();
+}
+
+bool Adapter::owes() const {
+  return std::any_of(queues_.begin(), queues_.end(),
+                     [](const auto& q) { return q->failure.empty() && q->posted != q->completed; });
+}
+
+}  // namespace rnic::sim

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/live/live_session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+#include "regs/gen/rnic_regs.h"
+
+namespace rnic::sim {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr size_t kMaxProblems = 50;
+const std::string kSuccess = "SUCCESS", kReset = "RESET";
+
+// Counters that stay zero whatever the peer does and the cable loses.
+constexpr const char* kNever[] = {
+    "rx_buffer_drops", "tx_underruns",    "doorbell_refused",   "wqe_errors",   "cq_overrun",
+    "eq_overrun",      "dma_read_errors", "dma_page_fault",     "dma_timeouts", "gdr_refused",
+    "cmd_errors",      "tx_no_path",      "bad_register_access"};
+// These too, when no fault and no error is asked for.
+constexpr const char* kNeverWhenClean[] = {
+    "rx_crc_errors",  "rx_runts",   "rx_icrc_errors", "rx_header_errors", "rx_pkey_errors",
+    "rx_addr_errors", "tx_nak_inv", "tx_nak_access",  "tx_nak_op",        "mr_errors"};
+
+std::string gid_text(const roce::IpAddr& gid) {
+  return (roce::is_ipv4(gid) ? "::ffff:" : "") + roce::to_string(gid);
+}
+
+json keys_json(const std::vector<tools::Keys>& list) {
+  json out = json::array();
+  for (const tools::Keys& k : list)
+    out.push_back({{"qpn", k.qpn},
+                   {"psn", k.psn},
+                   {"rkey", k.rkey},
+                   {"vaddr", k.vaddr},
+                   {"gid", gid_text(k.gid)}});
+  return out;
+}
+
+}  // namespace
+
+// One command of a run.
+struct LiveSession::Job {
+  tools::Options options;
+  std::unique_ptr<tools::Listener> listener;
+  std::unique_ptr<tools::Channel> channel;
+  std::unique_ptr<ToolRun> tool;
+  tools::Scheduler::Handle handle;
+};
+
+LiveSession::LiveSession(const LiveSettings& settings, const LiveOptions& options,
+                         std::function<void(const std::string&)> print,
+                         const std::atomic<bool>& interrupt)
+    : settings_(settings), options_(options), print_(std::move(print)), interrupt_(interrupt) {
+  auto link = ethlink::open_link(settings_.link);
+  auto qmp = settings_.qmp.empty() ? nullptr : std::make_unique<Qmp>(settings_.qmp);
+  world_ =
+      std::make_unique<LiveWorld>(settings_, std::move(link), std::move(qmp), options_.pcap_file);
+  world_->interrupt = &interrupt_;
+  for (const LiveRun& r : settings_.runs)
+    errors_expected_ = errors_expected_ || r.expect != kSuccess || r.reset_after != 0;
+}
+
+LiveSession::~LiveSession() { world_->scheduler().cancel(); }
+
+void LiveSession::problem(const std::string& text) {
+  if (problems_.size() < kMaxProblems) problems_.push_back(text);
+}
+
+bool LiveSession::run() {
+  world_->start();
+  print_("rnic-sim: ready");
+  if (settings_.runs.empty()) {
+    serve();
+  } else {
+    for (const LiveRun& r : settings_.runs) {
+      if (interrupt_) {
+        problem("interrupted");
+        break;
+      }
+      run_one(r);
+    }
+  }
+  world_->settle();
+  check_counters();
+  world_->record().close();
+  for (const std::string& m : world_->record().tap().messages()) problem("wire: " + m);
+  if (!options_.wire_json.empty()) write_wire_json();
+  return problems_.empty();
+}
+
+void LiveSession::serve() {
+  const auto end = options_.for_s > 0
+                       ? WallClock::now() + std::chrono::duration_cast<WallClock::duration>(
+                                                std::chrono::duration<double>(options_.for_s))
+                       : WallClock::time_point::max();
+  world_->run_while([] { return true; }, end);
+}
+
+// ------------------------------------------------------------------------------------------------
+// one run
+tools::Task<void> LiveSession::work(Job& job) {
+  if (job.listener) {
+    co_await world_->scheduler().until(
+        [&job] {
+          job.channel = job.listener->accept();
+          return job.channel != nullptr;
+        },
+        fmt::format("a client on port {}", job.options.port));
+    job.listener.reset();
+  }
+  Party p;
+  p.nic = &world_->nic();
+  p.check = &world_->check();
+  p.scheduler = &world_->scheduler();
+  p.resolve = [this](const roce::IpAddr& ip) { world_->net().resolve(world_->wall(), ip); };
+  p.lookup = [this](const roce::IpAddr& ip) { return world_->net().lookup(ip); };
+  p.now = [this] { return world_->now_ps(); };
+  p.mtu = settings_.world.mtu;
+  p.seed = mem::substream(settings_.world.seed,
+                          fmt::format("tool.{}.{}", results_.size(), job.options.command));
+  job.tool = std::make_unique<ToolRun>(p, job.options, std::move(job.channel), print_);
+  co_await job.tool->run();
+}
+
+void LiveSession::make_jobs(const LiveRun& run, std::vector<std::unique_ptr<Job>>& jobs) {
+  for (const std::string& command : run.commands) {
+    auto job = std::make_unique<Job>();
+    job->options = tools::parse_command(command);
+    if (job->options.server()) {
+      job->listener = std::make_unique<tools::Listener>(job->options.port);
+      print_(fmt::format("rnic-sim: listening on 127.0.0.1:{}: {}", job->options.port, command));
+    } else {
+      job->channel = tools::connect_channel(job->options.host, job->options.port);
+    }
+    jobs.push_back(std::move(job));
+  }
+}
+
+void LiveSession::run_one(const LiveRun& run) {
+  const auto began = WallClock::now();
+  const TimePs began_ps = world_->now_ps();
+  RunResult common;
+  common.first_frame = world_->record().frames();
+  const uint64_t checked = world_->check().bytes_checked();
+  const size_t data_problems = world_->check().problems().size();
+  std::vector<std::unique_ptr<Job>> jobs;
+  make_jobs(run, jobs);
+  const uint32_t mtu = jobs.front()->options.mtu;
+  world_->record().begin_run(mtu == 0 ? settings_.world.mtu : mtu);
+  world_->more_fds = [&jobs](std::vector<int>& fds) {
+    for (const auto& j : jobs) {
+      if (j->listener) fds.push_back(j->listener->fd());
+      if (j->tool && j->tool->channel().fd() >= 0) fds.push_back(j->tool->channel().fd());
+    }
+  };
+  const uint64_t out_before = world_->frames_out();
+  bool was_reset = false;
+  world_->on_turn = [&] {
+    if (was_reset || run.reset_after == 0 || world_->frames_out() - out_before < run.reset_after)
+      return;
+    was_reset = true;
+    world_->scheduler().cancel();
+    world_->check().forget();
+    world_->nic().reset();
+  };
+  for (const auto& j : jobs) j->handle = world_->scheduler().spawn(work(*j));
+  const auto busy = [&] {
+    return std::any_of(jobs.begin(), jobs.end(), [](const auto& j) { return !j->handle.done(); });
+  };
+  const bool ended =
+      world_->run_while(busy, began + std::chrono::duration_cast<WallClock::duration>(
+                                          std::chrono::duration<double>(settings_.limit_s)));
+  std::string why;
+  if (!ended)
+    why = interrupt_ ? "interrupted"
+                     : fmt::format("no end within {:.0f} s; waits for {}", settings_.limit_s,
+                                   world_->scheduler().waiting_for());
+  world_->settle();
+  world_->on_turn = nullptr;
+  world_->more_fds = nullptr;
+  world_->check().finish();
+  const auto& data = world_->check().problems();
+  if (why.empty() && data.size() > data_problems) why = data[data_problems];
+  if (run.reset_after != 0 && !was_reset && why.empty())
+    why = fmt::format("it ended before {} frames had left", run.reset_after);
+  common.tool.status = was_reset ? kReset : kSuccess;
+  common.bytes_checked = world_->check().bytes_checked() - checked;
+  common.last_frame = world_->record().frames();
+  common.resent_nic = world_->record().resent(0);
+  common.resent_peer = world_->record().resent(1);
+  common.simulated_us = static_cast<double>(world_->now_ps() - began_ps) * 1e-6;
+  common.wall_s = std::chrono::duration<double>(WallClock::now() - began).count();
+  judge(run, jobs, why, common);
+  world_->scheduler().cancel();
+  if (!was_reset) world_->nic().release();
+}
+
+void LiveSession::judge(const LiveRun& run, std::vector<std::unique_ptr<Job>>& jobs,
+                        const std::string& why, RunResult common) {
+  bool seen = run.expect == kSuccess;
+  const bool was_reset = common.tool.status == kReset;
+  size_t first = results_.size();
+  for (const auto& j : jobs) {
+    RunResult r = common;
+    r.options = j->options;
+    if (j->tool) {
+      r.tool = j->tool->result();
+      if (was_reset) r.tool.status = kReset;
+    }
+    r.problem = why;
+    const std::string& status = r.tool.status;
+    seen = seen || status == run.expect;
+    if (r.problem.empty() && status != kSuccess && status != run.expect)
+      r.problem = fmt::format("status {}, expected {}", status, run.expect);
+    if (r.problem.empty() && status == kSuccess && !r.tool.problem.empty())
+      r.problem = r.tool.problem;
+    if (r.problem.empty() && status != kSuccess && !was_reset) {
+      // A failed queue stands in ERR, those beside it go on.
+      for (const Queue* q : j->tool->queues()) {
+        if (q->failure.empty() || q->service != tools::Service::kRc) continue;
+        if (const auto state = world_->nic().nic().query_qp(q->number()).state;
+            state != RNIC_QP_STATE_ERR)
+          r.problem = fmt::format("QP {} failed and is in state {}", q->number(), state);
+      }
+    }
+    results_.push_back(std::move(r));
+  }
+  if (!seen && results_[first].problem.empty())
+    results_[first].problem =
+        fmt::format("status {}, expected {}", results_[first].tool.status, run.expect);
+  for (; first < results_.size(); ++first) {
+    RunResult& r = results_[first];
+    r.passed = r.problem.empty();
+    if (!r.passed) problem(r.options.command + ": " + r.problem);
+    print_(fmt::format("rnic-sim: ended: {}: {}", r.passed ? "pass" : "fail", r.options.command));
+  }
+}
+
+// ------------------------------------------------------------------------------------------------
+// the end
+void LiveSession::check_counters() {
+  std::set<std::string> zero(std::begin(kNever), std::end(kNever));
+  if (!errors_expected_ && settings_.world.faults.rules.empty())
+    zero.insert(std::begin(kNeverWhenClean), std::end(kNeverWhenClean));
+  for (const auto& [name, value] : world_->nic().nic().counters()) {
+    if (value == 0) continue;
+    counters_[name] = value;
+    if (zero.contains(name)) problem(fmt::format("counter {} is {}", name, value));
+  }
+}
+
+json LiveSession::result() const {
+  json runs = json::array();
+  for (const RunResult& r : results_) {
+    const tools::Options& o = r.options;
+    runs.push_back(
+        {{"command", o.command},
+         {"tool", o.tool},
+         {"role", o.client() ? "client" : "server"},
+         {"verdict", r.passed ? "pass" : "fail"},
+         {"problem", r.problem},
+         {"status", r.tool.status},
+         {"size", o.size},
+         {"count", o.count},
+         {"qps", o.qps},
+         {"mtu", r.tool.mtu},
+         {"bytes_checked", r.bytes_checked},
+         {"resent", {{"nic", r.resent_nic}, {"peer", r.resent_peer}}},
+         {"frames", {r.first_frame, r.last_frame}},
+         {"wall_s", r.wall_s},
+         {"simulated_us", r.simulated_us},
+         {"params", {{"nic", keys_json(r.tool.mine)}, {"peer", keys_json(r.tool.theirs)}}}});
+  }
+  const wire::Tap& tap = world_->record().tap();
+  return {{"verdict", problems_.empty() ? "pass" : "fail"},
+          {"problems", problems_},
+          {"scenario", settings_.world.file},
+          {"link", settings_.link},
+          {"seed", settings_.world.seed},
+          {"data_w", settings_.world.data_w},
+          {"runs", runs},
+          {"wire",
+           {{"frames", tap.frames()},
+            {"roce", tap.roce_frames()},
+            {"violations", tap.violations()},
+            {"faults", world_->record().fault_counts()}}},
+          {"clock", {{"stops", world_->qmp() == nullptr ? 0 : world_->qmp()->stops()}}},
+          {"counters", counters_}};
+}
+
+// The format of tests/captures: A is the client, B the server of all its runs.
+void LiveSession::write_wire_json() const {
+  std::vector<const RunResult*> list;
+  for (const RunResult& r : results_) {
+    // Only runs of one role and one address of the peer fit into a file.
+    const bool whole = !r.tool.theirs.empty() && r.last_frame > r.first_frame;
+    if (whole && (list.empty() || list[0]->options.client() == r.options.client()))
+      list.push_back(&r);
+  }
+  if (list.empty()) return;
+  json events = json::array();
+  const bool nic_is_client = list[0]->options.client();
+  for (const FaultEvent& e : world_->record().fault_events()) {
+    if (e.action == "other") return;  // the format does not know it
+    events.push_back({{"pcap_index", e.frame},
+                      {"from", (e.from == 0) == nic_is_client ? "a" : "b"},
+                      {"action", e.action}});
+  }
+  const auto peer_mac = world_->net().lookup(list[0]->tool.theirs[0].gid);
+  if (!peer_mac) return;
+  const std::string nic = roce::to_string(settings_.mac), peer = roce::to_string(*peer_mac);
+  json runs = json::array();
+  for (const RunResult* r : list) {
+    const auto side = [&](const std::vector<tools::Keys>& keys) {
+      json out = json::array();
+      for (const tools::Keys& k : keys) {
+        json one = {{"qpn", fmt::format("{:#06x}", k.qpn)},
+                    {"psn", fmt::format("{:#08x}", k.psn)},
+                    {"gid", gid_text(k.gid)},
+                    {"mtu", std::to_string(r->tool.mtu)}};
+        if (k.rkey != 0) {
+          one["rkey"] = fmt::format("{:#010x}", k.rkey);
+          one["vaddr"] = fmt::format("{:#x}", k.vaddr);
+        }
+        out.push_back(std::move(one));
+      }
+      return out;
+    };
+    const json mine = side(r->tool.mine), theirs = side(r->tool.theirs);
+    runs.push_back({{"client_A", r->options.client() ? r->options.command : r->options.tool},
+                    {"server_B", r->options.client() ? r->options.tool : r->options.command},
+                    {"frames", {r->first_frame, r->last_frame - 1}},
+                    {"params",
+                     {{"A_client", nic_is_client ? mine : theirs},
+                      {"B_server", nic_is_client ? theirs : mine}}}});
+  }
+  const json all = {{"file", "wire.pcap"},
+                    {"title", "rnic-sim live " + settings_.world.title},
+                    {"A", {{"role", "client"}, {"mac", nic_is_client ? nic : peer}}},
+                    {"B", {{"role", "server"}, {"mac", nic_is_client ? peer : nic}}},
+                    {"frames", world_->record().frames()},
+                    {"wire_events", events},
+                    {"runs", runs}};
+  std::ofstream(options_.wire_json) << all.dump(1) << "\n";
+}
+
+}  // namespace rnic::sim

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// One Verilated NIC whose cable ends in an Ethernet link, its time rule, and the small host beside
+// it: simulated time advances only while the NIC has work (README.md, "Time").
+//
+//   LiveWorld w(settings, std::move(link), qmp);
+//   w.start();                                            // the NIC is up and answers ARP
+//   w.run_while([&] { return !done; }, deadline);         // false: time is up, or interrupted
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/ethlink/ethlink.hpp"
+#include "harness/hostnet/hostnet.hpp"
+#include "harness/tools/task.hpp"
+#include "harness/wire/faults.hpp"
+#include "sim/live/adapter.hpp"
+#include "sim/live/data_check.hpp"
+#include "sim/live/qmp.hpp"
+#include "sim/live/settings.hpp"
+#include "sim/live/wire_record.hpp"
+
+namespace rnic::sim {
+
+using WallClock = std::chrono::steady_clock;
+
+class LiveWorld final : public RawPort, public pcie::Observer {
+ public:
+  // `qmp` may be null; `pcap` empty: no capture.
+  LiveWorld(const LiveSettings& settings, std::unique_ptr<ethlink::EthLink> link,
+            std::unique_ptr<Qmp> qmp, const std::string& pcap);
+
+  void start();
+  // Lets programs, sockets and the NIC go on while `busy`; false when the deadline passes or
+  // `interrupt` is set.
+  bool run_while(const std::function<bool()>& busy, WallClock::time_point deadline);
+  // Until the NIC rests.
+  void settle();
+  // File descriptors that wake it, besides the link.
+  std::function<void(std::vector<int>&)> more_fds;
+  // Called between stretches of simulated time.
+  std::function<void()> on_turn;
+  const std::atomic<bool>* interrupt = nullptr;
+
+  Adapter& nic() { return *adapter_; }
+  DataCheck& check() { return check_; }
+  tools::Scheduler& scheduler() { return scheduler_; }
+  hostnet::HostNet& net() { return net_; }
+  WireRecord& record() { return *record_; }
+  ethlink::EthLink& link() { return *link_; }
+  const Qmp* qmp() const { return qmp_.get(); }
+  TimePs now_ps() const { return world_.now_ps(); }
+  hostnet::Time wall() const;
+  uint64_t frames_out() const { return frames_out_; }
+  const std::string& fault_text() const { return fault_text_; }
+
+  void on_raw_frame(TimePs now, std::span<const uint8_t> frame) override;
+  std::span<const uint8_t> next_raw_frame(TimePs now) override;
+  void on_tlp(const pcie::TlpRecord&) override { touch(); }
+
+ private:
+  void on_edge(TimePs now);
+  void take_in(TimePs now);
+  bool at_work() const;
+  void touch() { last_activity_ps_ = std::max(last_activity_ps_, world_.now_ps()); }
+  void take_net();
+  void rest(WallClock::time_point deadline);
+  void wait_sockets(int limit_ms);
+
+  LiveSettings settings_;
+  std::unique_ptr<ethlink::EthLink> link_;
+  std::unique_ptr<Qmp> qmp_;
+  DataCheck check_{0};
+  std::unique_ptr<WireRecord> record_;
+  World world_;
+  Node* node_ = nullptr;
+  wire::Link* cable_ = nullptr;
+  std::unique_ptr<wire::CableFaults> faults_;
+  hostnet::HostNet net_;
+  std::unique_ptr<Adapter> adapter_;
+  tools::Scheduler scheduler_;
+
+  TimePs settle_ps_ = 0, last_activity_ps_ = 0;
+  WallClock::time_point start_ = WallClock::now(), last_seen_ = start_;
+  std::deque<std::vector<uint8_t>> raw_out_;
+  std::vector<uint8_t> raw_now_, frame_;
+  uint64_t frames_out_ = 0;
+  std::string fault_text_;
+};
+
+}  // namespace rnic::sim
