@@ -2,7 +2,6 @@
 #include "harness/tools/exchange.hpp"
 
 #include <bit>
-#include <cctype>
 #include <cstring>
 
 #include "harness/roce/bytes.hpp"
@@ -36,6 +35,12 @@ Bytes be64(uint64_t v) {
 }
 
 Bytes mtu_text(uint32_t mtu) { return {static_cast<uint8_t>('0' + mtu_code(mtu)), 0}; }
+
+// A text begins with a lower-case hexadecimal digit. No number of a report does: counts begin with
+// 0, rates of this world with 0x3E to 0x42.
+bool begins_keys(uint8_t first) {
+  return (first >= '0' && first <= '9') || (first >= 'a' && first <= 'f');
+}
 
 uint32_t mtu_of(const Bytes& text) {
   if (text[0] < '1' || text[0] > '5') throw ExchangeError("the other side names no MTU");
@@ -140,8 +145,7 @@ Task<Message> next_message(Scheduler& s, Channel& c) {
     m.what = Message::What::kDone;
     co_return m;
   }
-  // A text begins with a hexadecimal digit, no number of a report does.
-  if (std::isxdigit(c.arrived()[0]) == 0) {
+  if (!begins_keys(c.arrived()[0])) {
     m.bytes = co_await read_exactly(s, c, kReportBytes, "its report");
     m.what = Message::What::kReport;
     co_return m;

@@ -29,6 +29,7 @@ driver::Ip driver_ip(const roce::IpAddr& ip) {
 }
 
 constexpr uint32_t kLogMaxCq = 15;
+constexpr uint32_t kFirstMr = 16;  // those below stay free for a replay's own
 
 }  // namespace
 
@@ -83,6 +84,7 @@ Adapter::Adapter(World& world, Node& node, const HostConfig& config, Options opt
     : node_(node), options_(std::move(options)), host_(world, node, config) {}
 
 void Adapter::start() {
+  next_mr_ = kFirstMr;
   host_.start_device(options_.mac);
   const driver::Capabilities& cap = nic().capabilities();
   qpn_used_.assign(cap.n_qp, false);
@@ -120,7 +122,7 @@ Buffer& Adapter::add_memory(uint64_t size, Access access) {
   auto m = std::make_unique<Buffer>();
   m->size = size;
   m->buffer = node_.dma().alloc(size);
-  m->index = take(next_mr_, 1, static_cast<uint32_t>(mr_used_.size()), mr_used_);
+  m->index = take(next_mr_, kFirstMr, static_cast<uint32_t>(mr_used_.size()), mr_used_);
   m->va = uint64_t{m->index} << 32 | (m->buffer.bus_addr() & mem::kPageMask);
   m->remote = access == kRemote;
   driver::MrRequest r;

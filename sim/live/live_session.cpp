@@ -209,6 +209,7 @@ void LiveSession::judge(const LiveRun& run, std::vector<std::unique_ptr<Job>>& j
   size_t first = results_.size();
   for (const auto& j : jobs) {
     RunResult r = common;
+    r.alone = jobs.size() == 1;
     r.options = j->options;
     if (j->tool) {
       r.tool = j->tool->result();
@@ -299,8 +300,9 @@ json LiveSession::result() const {
 void LiveSession::write_wire_json() const {
   std::vector<const RunResult*> list;
   for (const RunResult& r : results_) {
-    // Only runs of one role and one address of the peer fit into a file.
-    const bool whole = !r.tool.theirs.empty() && r.last_frame > r.first_frame;
+    // What can be replayed: RC, one QP, and one role in a file.
+    const bool whole = r.alone && r.options.service == tools::Service::kRc &&
+                       r.tool.theirs.size() == 1 && r.last_frame > r.first_frame;
     if (whole && (list.empty() || list[0]->options.client() == r.options.client()))
       list.push_back(&r);
   }

@@ -43,7 +43,7 @@ class LiveSession {
   struct RunResult {
     tools::Options options;
     ToolResult tool;
-    bool passed = false;
+    bool passed = false, alone = true;
     std::string problem;
     uint64_t bytes_checked = 0, resent_nic = 0, resent_peer = 0;
     uint64_t first_frame = 0, last_frame = 0;

@@ -12,6 +12,8 @@ constexpr TimePs kGrainPs = 100'000;    // how often the link is looked at
 constexpr TimePs kStretchPs = 100'000;  // between looks at the programs
 constexpr TimePs kIdlePs = 10'000'000;  // a stretch of a NIC that waits for its own timers
 constexpr int kIdleMs = 50;             // longest sleep
+constexpr TimePs kTimeoutUnitPs = 4'096'000;
+constexpr int kLingerMs = 2;  // after the last frame of the peer, before its clock stops
 
 bool is_roce(std::span<const uint8_t> frame) {
   roce::FrameView v;
@@ -48,6 +50,7 @@ LiveWorld::LiveWorld(const LiveSettings& settings, std::unique_ptr<ethlink::EthL
   cable_ = &world_.open_end(
       *node_, s.wire, [this](TimePs now) { on_edge(now); }, kGrainPs);
   settle_ps_ = settings_.settle_ps;
+  listen_ps_ = (kTimeoutUnitPs << settings_.timeout) / 4;
   record_ = std::make_unique<WireRecord>(pcap);
   cable_->add_observer(&check_);
   if (!s.faults.rules.empty()) {
@@ -80,13 +83,25 @@ hostnet::Time LiveWorld::wall() const {
 // ------------------------------------------------------------------------------------------------
 // frames
 void LiveWorld::take_in(TimePs now) {
-  while (link_->receive(frame_)) {
-    if (frame_.size() < wire::kMinFrameBytes) frame_.resize(wire::kMinFrameBytes);
-    if (qmp_ && is_roce(frame_)) qmp_->stop();
-    cable_->tx(1).send(now, frame_);
-    last_seen_ = WallClock::now();
-    touch();
+  bool roce = false;
+  for (;;) {
+    while (link_->receive(frame_)) {
+      if (frame_.size() < wire::kMinFrameBytes) frame_.resize(wire::kMinFrameBytes);
+      roce = roce || (qmp_ && is_roce(frame_));
+      cable_->tx(1).send(now, frame_);
+      last_seen_ = WallClock::now();
+      heard_ps_ = now;
+      unheard_ = false;
+      touch();
+    }
+    if (!roce || qmp_->stopped()) return;
+    // A machine that is stopped throws away what its link had no room for: first let all of it
+    // come.
+    pollfd p{link_->fd(), POLLIN, 0};
+    if (::poll(&p, 1, kLingerMs) <= 0) break;
+    if (!link_->up()) return;
   }
+  qmp_->stop();
 }
 
 void LiveWorld::on_edge(TimePs now) {
@@ -96,6 +111,7 @@ void LiveWorld::on_edge(TimePs now) {
     touch();
     last_seen_ = WallClock::now();
     ++frames_out_;
+    unheard_ = true;
     // A frame with a bad FCS ends at the peer's MAC.
     if (!info.flags.err) link_->send(info.bytes);
   }
@@ -128,6 +144,12 @@ std::span<const uint8_t> LiveWorld::next_raw_frame(TimePs) {
 bool LiveWorld::at_work() const {
   return world_.now_ps() < last_activity_ps_ + settle_ps_ || !raw_out_.empty() ||
          cable_->rx(0).next_time() != wire::kNever || cable_->rx(1).next_time() != wire::kNever;
+}
+
+// The NIC has been sending for so long that its timers will not wait for a peer whose clock stands:
+// let the peer answer first.
+bool LiveWorld::must_listen() const {
+  return unheard_ && world_.now_ps() >= heard_ps_ + listen_ps_ && adapter_->owes();
 }
 
 void LiveWorld::settle() {
@@ -164,6 +186,7 @@ void LiveWorld::rest(WallClock::time_point deadline) {
     const TimePs end = world_.now_ps() + kIdlePs;
     while (world_.now_ps() < end && frames_out_ == seen && !at_work())
       world_.run_until(world_.now_ps() + kStretchPs);
+    heard_ps_ = world_.now_ps();
     limit_ms = 0;
   }
   wait_sockets(limit_ms);
@@ -180,7 +203,7 @@ bool LiveWorld::run_while(const std::function<bool()>& busy, WallClock::time_poi
     if (!busy()) return true;
     if (interrupt != nullptr && *interrupt) return false;
     if (WallClock::now() >= deadline) return false;
-    if (at_work()) {
+    if (at_work() && !must_listen()) {
       world_.run_until(world_.now_ps() + kStretchPs);
     } else {
       rest(deadline);

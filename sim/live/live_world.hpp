@@ -67,6 +67,7 @@ class LiveWorld final : public RawPort, public pcie::Observer {
   void on_edge(TimePs now);
   void take_in(TimePs now);
   bool at_work() const;
+  bool must_listen() const;
   void touch() { last_activity_ps_ = std::max(last_activity_ps_, world_.now_ps()); }
   void take_net();
   void rest(WallClock::time_point deadline);
@@ -86,6 +87,8 @@ class LiveWorld final : public RawPort, public pcie::Observer {
   tools::Scheduler scheduler_;
 
   TimePs settle_ps_ = 0, last_activity_ps_ = 0;
+  TimePs heard_ps_ = 0, listen_ps_ = 0;  // of the peer
+  bool unheard_ = false;                 // frames have left since
   WallClock::time_point start_ = WallClock::now(), last_seen_ = start_;
   std::deque<std::vector<uint8_t>> raw_out_;
   std::vector<uint8_t> raw_now_, frame_;

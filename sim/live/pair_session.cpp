@@ -79,6 +79,7 @@ PairResult run_pair(const tools::Options& client, const PairOptions& options,
     Adapter::Options o;
     o.mac = mac_of(i);
     o.gids = gids_of(i, options.ipv6);
+    o.timeout = options.timeout;
     side.nic = std::make_unique<Adapter>(world, *side.node, s.host, o);
     side.nic->start();
     Party p;

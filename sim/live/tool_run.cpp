@@ -322,8 +322,7 @@ Task<void> ToolRun::bandwidth(uint32_t size, tools::BandwidthReport& report) {
   const bool timed = options_.duration_s > 0;
   std::vector<uint64_t> first, posted(queues_.size(), 0);
   for (const Queue* q : queues_) first.push_back(q->completed);
-  double peak_us = 0, last_us = start;
-  uint64_t done = 0;
+  double peak_us = 0;
   for (;;) {
     const bool over = timed && now_us() - start >= options_.duration_s * 1e6;
     bool left = false;
@@ -356,11 +355,10 @@ Task<void> ToolRun::bandwidth(uint32_t size, tools::BandwidthReport& report) {
       check_answers(n);
       now_done += queues_[n]->completed - first[n];
     }
-    if (now_done > done) {
-      const double per = (now_us() - last_us) / static_cast<double>(now_done - done);
+    // The best average so far.
+    if (now_done > 0) {
+      const double per = (now_us() - start) / static_cast<double>(now_done);
       if (per > 0 && (peak_us == 0 || per < peak_us)) peak_us = per;
-      last_us = now_us();
-      done = now_done;
     }
   }
   uint64_t total = 0;
@@ -573,6 +571,10 @@ Task<void> ToolRun::perftest_server() {
       for (unsigned i = 0; i < n; ++i) co_await connect_queue(*queues_[i], theirs[i]);
       post_first_receives();
     }
+    // Without acknowledgements the client is ahead of its messages: it waits for us to have them.
+    if (k >= 2 * n + 2 && options_.service != Service::kRc && options_.kind == Kind::kBandwidth &&
+        !options_.all && options_.duration_s == 0)
+      co_await s.until([&traffic] { return traffic.done(); }, "the last messages");
     c.write(tools::encode_perftest(result_.mine[k < n ? k : k < 2 * n ? k - n : 0]));
     if (k == 2 * n && !going) {
       going = true;

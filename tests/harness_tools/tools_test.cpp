@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <fstream>
 #include <tuple>
 
@@ -46,9 +47,9 @@ std::vector<Segment> recorded_exchange(const std::string& file, const std::strin
     if (p.number - 1 < first || p.number - 1 > last) continue;
     const auto f = p.bytes;
     if (roce::load_be16(&f[12]) != roce::kEtherIpv4 || f[23] != 6) continue;
-    const size_t ip = size_t{f[14] & 15u} * 4, total = roce::load_be16(&f[16]);
+    const size_t ip = static_cast<size_t>(f[14] & 15) * 4, total = roce::load_be16(&f[16]);
     const auto tcp = f.subspan(14 + ip, total - ip);
-    const size_t header = size_t{tcp[12] >> 4} * 4;
+    const size_t header = static_cast<size_t>(tcp[12] >> 4) * 4;
     if (tcp.size() == header) continue;
     Segment s;
     s.from_client = roce::load_be16(&tcp[2]) == 18515;
@@ -70,6 +71,8 @@ Bytes joined(const std::vector<Segment>& list, bool client) {
 void run_all(Scheduler& s) {
   for (int i = 0; i < 1'000 && !s.idle(); ++i) s.run_ready();
 }
+
+bool near(double a, double b) { return std::abs(a - b) <= 1e-4 * std::abs(b); }
 
 Task<int> add_later(Scheduler& s, const bool& ready, int a, int b) {
   co_await s.until([&ready] { return ready; }, "the word to go");
@@ -397,9 +400,9 @@ TEST_CASE("command lines that make no sense are refused, with the reason") {
 // report
 TEST_CASE("figures of a report") {
   const BandwidthReport r = bandwidth_of(65'536, 16, 1'000, 50);
-  CHECK(r.average == Approx(1'000.0));  // 1 MiB in 1 ms
-  CHECK(r.peak == Approx(1'250.0));
-  CHECK(r.message_rate == Approx(0.016));
+  CHECK(near(r.average, 1'000));  // 1 MiB in 1 ms
+  CHECK(near(r.peak, 1'250));
+  CHECK(near(r.message_rate, 0.016));
   CHECK(bandwidth_line(r, false).find(" 65536") == 0);
   const LatencyReport l = latency_of(2, {5, 1, 2, 3, 4});
   CHECK(l.min == 1);
@@ -407,7 +410,7 @@ TEST_CASE("figures of a report") {
   CHECK(l.typical == 3);
   CHECK(l.average == 3);
   CHECK(l.p99 == 5);
-  CHECK(l.stdev == Approx(1.41421).epsilon(0.001));
+  CHECK(near(l.stdev, 1.41421));
   CHECK(latency_of(2, {}).count == 0);
   CHECK(pingpong_lines(8'192, 10, 100)[1] == "10 iters in 0.000100 seconds = 10.00 usec/iter");
 }
