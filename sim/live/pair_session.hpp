@@ -19,6 +19,7 @@ struct PairOptions {
   Settings world = default_world();
   std::string pcap_file;                  // empty: none
   bool ipv6 = true;                       // GID 2 too
+  uint8_t timeout = 6;                    // of the QPs, 4.096 us * 2^n
   TimePs idle_limit_ps = 20'000'000'000;  // nothing on the cable for so long: it is stuck
 };
 

@@ -18,7 +18,7 @@ struct Outcome {
 Outcome run(const std::string& command, const std::vector<wire::FaultRule>& faults = {}) {
   PairOptions o;
   // Short, so that a lost packet costs little simulated time.
-  o.timeout = 2;
+  if (!faults.empty()) o.timeout = 2;
   o.world.faults.rules = faults;
   Outcome out;
   out.result = run_pair(tools::parse_command(command + " peer"), o,
