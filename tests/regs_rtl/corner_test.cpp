@@ -380,3 +380,98 @@ TEST_CASE("an external register gets its offset, and gives up at the time-out") 
   CHECK(f.axi.read(0x224).data == 0x600DF00D);
   CHECK(f.axi.read(0x228).data == 0xFFFFFFFF);  // behind the last element
 }
+
+TEST_CASE("every access type and policy, software and hardware on the same bits in one cycle") {
+  Plain f;
+  const auto reg = [&](std::uint32_t at) { return f.axi.read(at).data; };
+  SECTION("w0c and set, w0s and clear") {
+    f->zero_c_i = 0xFF;
+    f.bench.tick();
+    f->zero_c_i = 0;
+    f.write_with(
+        0x010, 0xFFFF0F0F, 0xF, [&] { f->zero_c_i = 0x80, f->zero_s_clr_i = 0x18; },
+        [&] { f->zero_c_i = f->zero_s_clr_i = 0; });
+    CHECK(reg(0x010) == 0x0000E08F);
+  }
+  SECTION("w1s and clear") {
+    f.write_with(
+        0x00C, 0x0000F000, 0xF, [&] { f->one_s_clr_i = 0x30; }, [&] { f->one_s_clr_i = 0; });
+    CHECK((reg(0x00C) & 0xFF00) == 0xC000);
+  }
+  SECTION("wc and set, ws and clear") {
+    f->any_c_i = 0xFFF;
+    f.bench.tick();
+    f->any_c_i = 0;
+    f.write_with(
+        0x014, 0, 0xF, [&] { f->any_c_i = 0x081, f->any_s_clr_i = 0x810; },
+        [&] { f->any_c_i = f->any_s_clr_i = 0; });
+    CHECK(reg(0x014) == 0x007EF081);
+  }
+  SECTION("rs and clear") {
+    const auto first = f.read_with(
+        0x018, [&] { f->on_read_s_clr_i = 0x42; }, [&] { f->on_read_s_clr_i = 0; });
+    CHECK((first & 0xFF00) == 0x8100);
+    CHECK((reg(0x018) & 0xFF00) == 0xBD00);
+    CHECK((reg(0x018) & 0xFF00) == 0xFF00);
+  }
+  SECTION("wrc and set, wrs and a hardware write, when software writes and when it reads") {
+    f.write_with(
+        0x018, 0x053C0000, 0xF,
+        [&] { f->on_read_wc_i = 0x81, f->on_read_ws_we_i = 1, f->on_read_ws_i = 0xA; },
+        [&] { f->on_read_wc_i = f->on_read_ws_we_i = 0; });
+    const auto first = f.read_with(
+        0x018, [&] { f->on_read_wc_i = 0x01, f->on_read_ws_we_i = 1, f->on_read_ws_i = 0x3; },
+        [&] { f->on_read_wc_i = f->on_read_ws_we_i = 0; });
+    CHECK((first & 0x0FFF0000) == 0x0ABD0000);
+    CHECK((reg(0x018) & 0x0FFF0000) == 0x03010000);
+    CHECK((reg(0x018) & 0x0FFF0000) == 0x0F000000);
+  }
+  SECTION("rw and a hardware write, by policy and by strobe") {
+    const auto on = [&] {
+      f->rw_loaded_we_i = f->rw_soft_we_i = 1;
+      f->rw_loaded_i = f->rw_soft_i = 0x22;
+    };
+    const auto off = [&] { f->rw_loaded_we_i = f->rw_soft_we_i = 0; };
+    f.write_with(0x000, 0x11110000, 0xF, on, off);
+    CHECK(reg(0x000) >> 16 == 0x1122);
+    f.write_with(0x000, 0x33330000, 0x4, on, off);
+    CHECK(reg(0x000) >> 16 == 0x2222);
+  }
+  SECTION("hardware alone: write, then clear, then set; all of it on top of a w1c") {
+    f.write_with(
+        0x024, 0x000F0000, 0xF,
+        [&] {
+          f->both_ways_set_clr_we_i = 1;
+          f->both_ways_set_clr_i = 0x00F0;
+          f->both_ways_set_clr_clr_i = 0x0030;
+          f->both_ways_set_clr_set_i = 0x8000;
+        },
+        [&] {
+          f->both_ways_set_clr_we_i = 0;
+          f->both_ways_set_clr_clr_i = f->both_ways_set_clr_set_i = 0;
+        });
+    CHECK(reg(0x024) >> 16 == 0x80C0);
+  }
+  SECTION("rw_once: the first strobed write counts, field by field") {
+    f.axi.write(0x01C, 0xFFFFFFFF, 0);
+    f.axi.write(0x01C, 0xAAAAAA55, 0x1);
+    CHECK(reg(0x01C) == 0x00000055);
+    f.axi.write(0x01C, 0x1234FFFF, 0xC);
+    CHECK(reg(0x01C) == 0x12340055);
+    f.axi.write(0x01C, 0xFFFFFFFF);
+    CHECK(reg(0x01C) == 0x12340055);
+  }
+}
+
+TEST_CASE("a write that an external register does not take ends at the time-out, as a bad access") {
+  Plain f;
+  File<Vall_piped> p;
+  std::uint64_t bad = 0, cycles = 0;
+  f.bench.on_sample([&] { bad += f->bad_access_pulse_o, cycles += f->ext_wo_req_o; });
+  CHECK(f.axi.write(0x204, 0xCAFE, 0xF, WriteOrder::kTogether, 200) == 0);
+  CHECK(p.axi.write(0x204, 0xCAFE, 0xF, WriteOrder::kTogether, 200) == 2);
+  f.bench.tick(2);
+  CHECK(cycles == 40);
+  CHECK(bad == 1);
+  CHECK(f.axi.read(0x300).data == (0xC0000000 | 0x204));
+}
