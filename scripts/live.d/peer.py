@@ -68,7 +68,7 @@ class Peer:
     def command(self):
         forwards = "".join(f",hostfwd=tcp:127.0.0.1:{port}-:{port}" for port in self.forwarded)
         offloads = "csum=off,gso=off,guest_csum=off,guest_tso4=off,guest_tso6=off,guest_ufo=off,mrg_rxbuf=off"
-        line = (f"console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable nokaslr net.ifnames=0 rdinit=/init "
+        line = (f"console=ttyS0 quiet no_timer_check panic=-1 mitigations=off tsc=reliable nokaslr net.ifnames=0 rdinit=/init "
                 f"peer.ip4={IP4}/24 peer.ip6={IP6}/64 peer.mtu={LINK_MTU}")
         return [
             prepare.EMULATOR, "-accel", "tcg,thread=single", "-cpu", "qemu64,+ssse3,+sse4.1,+sse4.2,+popcnt,+rdrand",
