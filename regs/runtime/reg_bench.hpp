@@ -17,33 +17,42 @@
 
 namespace regmodel {
 
-// Element i of `width` bits in a pin of any Verilated type.
+// `width` bits from bit `at` on of a pin of any Verilated type.
 template <class T>
-std::uint64_t get_element(const T& pin, unsigned i, unsigned width) {
+std::uint64_t get_bits(const T& pin, unsigned at, unsigned width) {
   std::uint64_t v = 0;
   if constexpr (std::is_integral_v<T>) {
-    v = static_cast<std::uint64_t>(pin) >> (i * width);
+    v = static_cast<std::uint64_t>(pin) >> at;
   } else {
     for (unsigned b = 0; b < width; ++b) {
-      const unsigned at = i * width + b;
-      v |= static_cast<std::uint64_t>(pin[at / 32] >> (at % 32) & 1U) << b;
+      v |= static_cast<std::uint64_t>(pin[(at + b) / 32] >> ((at + b) % 32) & 1U) << b;
     }
   }
   return v & ones(width);
 }
 
 template <class T>
-void set_element(T& pin, unsigned i, unsigned width, std::uint64_t v) {
+void set_bits(T& pin, unsigned at, unsigned width, std::uint64_t v) {
   if constexpr (std::is_integral_v<T>) {
-    const std::uint64_t m = ones(width) << (i * width);
-    pin = static_cast<T>((static_cast<std::uint64_t>(pin) & ~m) | ((v << (i * width)) & m));
+    const std::uint64_t m = ones(width) << at;
+    pin = static_cast<T>((static_cast<std::uint64_t>(pin) & ~m) | ((v << at) & m));
   } else {
     for (unsigned b = 0; b < width; ++b) {
-      const unsigned at = i * width + b;
-      const std::uint32_t m = 1U << (at % 32);
-      pin[at / 32] = (pin[at / 32] & ~m) | ((v >> b & 1) != 0 ? m : 0U);
+      const std::uint32_t m = 1U << ((at + b) % 32);
+      auto& word = pin[(at + b) / 32];
+      word = (word & ~m) | ((v >> b & 1) != 0 ? m : 0U);
     }
   }
+}
+
+// Element i of an array.
+template <class T>
+std::uint64_t get_element(const T& pin, unsigned i, unsigned width) {
+  return get_bits(pin, i * width, width);
+}
+template <class T>
+void set_element(T& pin, unsigned i, unsigned width, std::uint64_t v) {
+  set_bits(pin, i * width, width, v);
 }
 
 struct BenchOptions {

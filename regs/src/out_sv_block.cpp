@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sv_block.hpp"
+#include "sv_header.hpp"
 #include "wrap.hpp"
 
 namespace rnic::regs {
@@ -85,32 +86,7 @@ void SvBlock::header() {
 }
 
 void SvBlock::parameters() {
-  std::vector<std::string> list;
-  if (!remotes_.empty()) list.emplace_back("int unsigned WINDOW_TIMEOUT = 1024");
-  const auto used = [&](const Constant& c) {
-    for (const auto& r : b_.registers) {
-      if (r.count_param == c.name) return true;
-      for (const auto& f : r.fields) {
-        if (f.reset_param == c.name) return true;
-      }
-    }
-    return false;
-  };
-  for (const auto& c : map_.constants) {
-    if (!c.is_parameter || !used(c)) continue;
-    list.push_back(c.value > 0xFFFFFFFFULL
-                       ? fmt::format("logic [63:0] {} = 64'h{:x}", c.name, c.value)
-                       : fmt::format("int unsigned {} = {}", c.name, c.value));
-  }
-  if (list.empty()) {
-    line("module {}_{} (", map_.name, b_.name);
-    return;
-  }
-  line("module {}_{} #(", map_.name, b_.name);
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    line("  parameter {}{}", list[i], i + 1 == list.size() ? "" : ",");
-  }
-  line(") (");
+  raw(sv_module_head(fmt::format("{}_{}", map_.name, b_.name), sv_parameters(map_, b_)));
 }
 
 void SvBlock::ports() {

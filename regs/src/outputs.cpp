@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "out_structs.hpp"
+
 namespace rnic::regs {
 namespace {
 
@@ -17,6 +19,8 @@ constexpr std::array kOutputs = {
     Output{"model", "C++ reference model of each register file", false, out_model},
     Output{"bench", "Simulation bench: RTL against the reference model", false, out_bench},
     Output{"props", "Formal properties of each register file", false, out_props},
+    Output{"structs", "Register files with their hardware side in structs, around those of sv",
+           false, out_structs},
     Output{"rdl", "SystemRDL 2.0", false, out_rdl},
     Output{"ipxact", "IP-XACT (IEEE 1685-2014)", false, out_ipxact},
     Output{"svd", "CMSIS-SVD 1.3", false, out_svd},

@@ -5,11 +5,13 @@
 //   rnic-regs gen map.yaml --out-dir out
 //       writes what has changed; with --check nothing, and exit status 1 when a file is out of date
 //   rnic-regs lint map.yaml
-//       only the diagnostics
+//       only the diagnostics, and warnings about what is hard on drivers
 //   rnic-regs decode map.yaml --block csr dump.txt
 //       a dump with names
 //   rnic-regs schema
 //       the JSON Schema of maps
+//   rnic-regs import map.rdl -o map.yaml
+//       SystemRDL 2.0 to a map
 //
 // Exit status: 0 done, 1 the map has errors or (--check) a file differs, 2 wrong use or a file that
 // cannot be written.
@@ -27,10 +29,13 @@
 
 #include "decode.hpp"
 #include "expr.hpp"
+#include "lint.hpp"
 #include "map_keys.hpp"
 #include "model.hpp"
 #include "outputs.hpp"
+#include "rdl_import.hpp"
 #include "suggest.hpp"
+#include "write_yaml.hpp"
 
 namespace {
 
@@ -57,10 +62,10 @@ struct MapOptions {
   std::vector<std::string> defines;  // NAME=VALUE
 };
 
-std::optional<rnic::regs::Map> load(const MapOptions& o) {
-  rnic::regs::Diagnostics diags(o.path);
+std::optional<rnic::regs::ParameterValues> parameter_values(
+    const std::vector<std::string>& defines) {
   rnic::regs::ParameterValues values;
-  for (const auto& d : o.defines) {
+  for (const auto& d : defines) {
     const auto eq = d.find('=');
     try {
       const auto none = [](const std::string&) { return std::nullopt; };
@@ -72,9 +77,32 @@ std::optional<rnic::regs::Map> load(const MapOptions& o) {
       return std::nullopt;
     }
   }
-  auto map = rnic::regs::load_map_file(o.path, diags, values);
+  return values;
+}
+
+std::optional<rnic::regs::Map> load(const MapOptions& o) {
+  rnic::regs::Diagnostics diags(o.path);
+  const auto values = parameter_values(o.defines);
+  if (!values) return std::nullopt;
+  auto map = rnic::regs::load_map_file(o.path, diags, *values);
   std::fputs(diags.text().c_str(), stderr);
   return map;
+}
+
+struct LintCommand {
+  MapOptions map;
+  rnic::regs::LintOptions options;
+  bool werror = false;
+};
+
+int lint(const LintCommand& o) {
+  const auto map = load(o.map);
+  if (!map) return 1;
+  rnic::regs::Diagnostics diags(o.map.path);
+  rnic::regs::Warnings warnings;
+  rnic::regs::lint_map(*map, o.options, diags, warnings);
+  std::fputs((diags.text() + warnings.text(diags)).c_str(), stderr);
+  return diags.has_errors() || (o.werror && !warnings.empty()) ? 1 : 0;
 }
 
 struct GenOptions {
@@ -155,6 +183,34 @@ int decode(const DecodeOptions& o) {
   }
 }
 
+struct ImportOptions {
+  std::string path;
+  std::string output = "-";
+  std::string top;
+  std::vector<std::string> include_dirs;
+  std::vector<std::string> defines;
+};
+
+int import(const ImportOptions& o) {
+  const auto values = parameter_values(o.defines);
+  if (!values) return 1;
+  rnic::regs::Diagnostics diags(o.path);
+  rnic::regs::Warnings warnings;
+  const auto map =
+      rnic::regs::load_rdl_file(o.path, {o.top, o.include_dirs, *values}, diags, warnings);
+  std::fputs((diags.text() + warnings.text(diags)).c_str(), stderr);
+  if (!map) return 1;
+  const auto text = fmt::format("# Imported by rnic-regs from {}.\n{}", map->source,
+                                rnic::regs::write_yaml(*map));
+  if (o.output == "-") {
+    fmt::print("{}", text);
+  } else if (!write_file(o.output, text)) {
+    fmt::print(stderr, "{}: cannot write\n", o.output);
+    return 2;
+  }
+  return 0;
+}
+
 void add_map(CLI::App& command, MapOptions& o) {
   command.add_option("map", o.path, "The map (YAML).")->required();
   command.add_option("-D,--define", o.defines, "Value of a parameter of the map, NAME=VALUE.");
@@ -200,9 +256,22 @@ int main(int argc, char** argv) {
   gen_cmd->add_option("--sw-dir", gen_options.sw_dir, "Where headers and documents go instead.");
   gen_cmd->add_flag("--check", gen_options.check, "Compare, write nothing.");
 
-  MapOptions lint_map;
+  LintCommand lint_command;
   auto* lint_cmd = app.add_subcommand("lint", "Check the map.");
-  add_map(*lint_cmd, lint_map);
+  add_map(*lint_cmd, lint_command.map);
+  lint_cmd->add_flag("--werror", lint_command.werror, "Exit status 1 after a warning too.");
+  lint_cmd
+      ->add_option("--prefetchable", lint_command.options.prefetchable,
+                   "Blocks in a BAR that the host may read ahead.")
+      ->delimiter(',');
+  lint_cmd
+      ->add_option("--write-combining", lint_command.options.write_combining,
+                   "Blocks that the host maps write-combining.")
+      ->delimiter(',');
+  lint_cmd
+      ->add_option("--user", lint_command.options.user,
+                   "What is mapped into processes: BLOCK or BLOCK.NAME.")
+      ->delimiter(',');
 
   DecodeOptions decode_options;
   auto* decode_cmd = app.add_subcommand("decode", "Print a dump with names.");
@@ -215,6 +284,15 @@ int main(int argc, char** argv) {
   decode_cmd->add_flag("--binary", decode_options.binary, "The descriptor is raw bytes, not hex.");
 
   auto* schema_cmd = app.add_subcommand("schema", "Print the JSON Schema of maps, for editors.");
+  ImportOptions import_options;
+  auto* import_cmd = app.add_subcommand("import", "SystemRDL 2.0 to a map.");
+  import_cmd->add_option("file", import_options.path, "The SystemRDL file.")->required();
+  import_cmd->add_option("-o,--output", import_options.output, "The map, - is standard output.");
+  import_cmd->add_option("--top", import_options.top, "The addrmap; else the last of the file.");
+  import_cmd->add_option("-I,--include-dir", import_options.include_dirs,
+                         "Where `include looks, behind the folder of the file that has it.");
+  import_cmd->add_option("-D,--define", import_options.defines,
+                         "Value of a parameter of the top, NAME=VALUE.");
 
   try {
     app.parse(argc, argv);
@@ -227,5 +305,6 @@ int main(int argc, char** argv) {
     fmt::print("{}", rnic::regs::json_schema());
     return 0;
   }
-  return load(lint_map) ? 0 : 1;
+  if (import_cmd->parsed()) return import(import_options);
+  return lint(lint_command);
 }

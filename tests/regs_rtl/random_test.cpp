@@ -4,9 +4,11 @@
 // side and policy at random, and proof that the run has met each of them.
 #include <Vall_piped.h>
 #include <Vall_plain.h>
+#include <Vall_plain_st.h>
 
 #include "all_piped_pins.hpp"
 #include "all_plain_pins.hpp"
+#include "all_plain_st_pins.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/rng.hpp"
 
@@ -39,6 +41,10 @@ TEST_CASE("a generated register file agrees with its reference, and every collis
 
 TEST_CASE("a pipelined one that answers SLVERR agrees with its reference") {
   run<Vall_piped, PipedPins>({.cycles = 120000}, true);
+}
+
+TEST_CASE("one with its hardware side in structs agrees with the same reference") {
+  run<Vall_plain_st, regmodel::all_plain_st_pins<Vall_plain_st>>({.cycles = 120000}, true);
 }
 
 TEST_CASE("they agree when both channels are saturated and hardware acts in most cycles") {
