@@ -71,7 +71,7 @@ class Signals(unittest.TestCase):
                                   stderr=subprocess.DEVNULL, text=True) as parent:  # fmt: skip
                 child = int(parent.stdout.readline())
                 parent.send_signal(number)
-                parent.wait(20)
+                parent.wait(60)
                 self.assertTrue(ended(child), number)
 
 
@@ -170,7 +170,7 @@ class Waiting(unittest.TestCase):
         log = pathlib.Path(tempfile.mkdtemp()) / "child.log"
         with simulator.Simulator(["sleep", "60"], log) as child, self.assertRaises(LiveError):
             child.wait_line("x", 0.5)
-        self.assertLess(time.monotonic() - began, 15)
+        self.assertLess(time.monotonic() - began, 50)  # the child would take 60
 
 
 if __name__ == "__main__":
