@@ -39,7 +39,7 @@ def arguments(words):
     parser.add_argument("tool", nargs="*", help="only these tools, or cases by name; * and ? match")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--representative", dest="set", action="store_const", const="representative",
-                       help="the set of the ordinary tests (default)")  # fmt: skip
+                       help="every tool, role, MTU and address family, some trouble (default)")  # fmt: skip
     which.add_argument("--soak", dest="set", action="store_const", const="soak", help="the whole matrix")
     which.add_argument("--faults", dest="set", action="store_const", const="faults", help="trouble on the wire and at the ends")
     parser.add_argument("--list", action="store_true", help="the cases, one a line")

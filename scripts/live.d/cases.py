@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is run: a tool, the NIC's role, its options, the cable's faults, and what must come of it.
 
-A `Case` stands for one start of the simulator and one of the tool in the peer. Sets: "representative" in every ordinary
-test, "faults" for trouble, "soak" for the whole matrix.
+A `Case` stands for one start of the simulator and one of the tool in the peer. Sets: "representative", "faults" for
+trouble, "soak" for the whole matrix.
 """
 
 import fnmatch
@@ -215,7 +215,7 @@ def faults():
 
 
 def few_faults():
-    """Trouble that the ordinary test has time for: every kind, verb and direction once."""
+    """Trouble that the representative set has time for: every kind, verb and direction once."""
     chosen = ["ib_write_bw-client-5000B-mtu1024-v4-drop-out", "ib_read_bw-client-5000B-mtu1024-v4-drop-in",
               "ib_send_bw-server-5000B-mtu1024-v4-duplicate-in", "ib_write_bw-server-5000B-mtu1024-v4-reorder-in",
               "ib_read_bw-server-5000B-mtu1024-v4-corrupt-out", "ib_send_bw-client-5000B-mtu1024-v4-corrupt-in",
