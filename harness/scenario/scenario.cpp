@@ -471,6 +471,8 @@ void Document::error(const YAML::Node& at, const std::string& key, const std::st
     if (!m.is_null()) {
       e.line = m.line + 1;
       e.column = m.column + 1;
+    } else if (set_.empty()) {
+      e.line = e.column = 1;  // a file without anything in it
     }
   }
   errors_.push_back(std::move(e));

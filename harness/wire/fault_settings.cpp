@@ -5,7 +5,8 @@ namespace rnic::wire {
 
 void read_faults(scenario::Reader& r, FaultSettings& out) {
   using namespace scenario;
-  r.opt("fault_hold_limit", out.hold_limit_ps, duration(1));
+  constexpr uint64_t kSecond = 1'000'000'000'000;  // ps
+  r.opt("fault_hold_limit", out.hold_limit_ps, duration(1, kSecond));
   r.each("faults", [&](Reader& f, size_t index) {
     FaultRule rule;
     rule.name = "fault " + std::to_string(index + 1);
@@ -53,7 +54,7 @@ void read_faults(scenario::Reader& r, FaultSettings& out) {
     only_for(FaultAction::kDuplicate, "copies");
     f.opt("copies", rule.copies, unsigned_integer(2, 16));
     only_for(FaultAction::kDelay, "by");
-    f.opt("by", rule.delay_ps, duration(1));
+    f.opt("by", rule.delay_ps, duration(1, kSecond));
     only_for(FaultAction::kCorrupt, "bits");
     f.opt("bits", rule.bits, unsigned_integer(1, 64));
     only_for(FaultAction::kTruncate, "keep");

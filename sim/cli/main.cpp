@@ -9,6 +9,7 @@
 #include "harness/scenario/scenario.hpp"
 #include "sim/cli/bench.hpp"
 #include "sim/cli/live.hpp"
+#include "sim/run/published.hpp"
 #include "sim/run/replay.hpp"
 #include "sim/run/requester_replay.hpp"
 #include "sim/run/session.hpp"
@@ -74,11 +75,18 @@ int run(const RunArgs& args) {
   fmt::print("\n== Figures\n");
   for (const sim::Figure& f : session.figures().all())
     fmt::print("  {:<48}{:>14.3f} {}\n", f.name, f.value, f.unit);
+  const auto published = sim::beside_published(settings, session.timelines(), session.figures());
+  if (!published.empty()) fmt::print("\n== Beside the published figures{:>44}\n", "published");
+  for (const std::string& line : published) fmt::print("{}\n", line);
   fmt::print("\n");
+  const auto each_node = [&](const std::string& path) {
+    return path.empty() || session.node_count() == 1 ? path : sim::node_file(path, "*");
+  };
+  const std::string tlp_files = o.tlp_file.empty() ? "" : sim::node_file(o.tlp_file, "*");
   for (const auto& [what, path_of] : {std::pair<const char*, std::string>{"capture", o.pcap_file},
-                                      {"TLP logs", o.tlp_file},
+                                      {"TLP logs", tlp_files},
                                       {"trace (Perfetto, chrome://tracing)", o.trace_file},
-                                      {"waves", o.wave_file}}) {
+                                      {"waves", each_node(o.wave_file)}}) {
     if (!path_of.empty()) fmt::print("  {}: {}\n", what, path_of);
   }
   return verdict(good, good ? fmt::format("{} in {:.1f} s", stem, session.wall_seconds())
@@ -199,8 +207,10 @@ int main(int argc, char** argv) {
   run_cmd
       ->add_option("scenario", run_args.scenario, "YAML file, or the name of one in sim/scenarios")
       ->required();
-  run_cmd->add_option("--set", run_args.set,
-                      "key=value, replaces a value of the file (wire.delay=5ns)");
+  run_cmd
+      ->add_option("--set", run_args.set,
+                   "key=value, replaces a value of the file (wire.delay=5ns); may be repeated")
+      ->allow_extra_args(false);
   run_cmd->add_option("--seed", run_args.seed, "root of everything random");
   run_cmd->add_option("--threads", run_args.threads, "2: one thread per node; same cycles")
       ->check(CLI::Range(1, 64));

@@ -81,12 +81,10 @@ FlowRun::FlowRun(Session& session, const std::string& step, const Flow& flow, si
       source_node_(answers_with_data(flow.verb) ? to_ : from_),
       target_node_(answers_with_data(flow.verb) ? from_ : to_) {
   rng_.reseed(session.seed(fmt::format("traffic.{}.{}", step, index)));
-  const uint32_t biggest = *std::max_element(flow.sizes.begin(), flow.sizes.end());
-  slot_bytes_ = (std::max(biggest, 1u) + (flow.random_offsets ? 256 : 0) + 7) / 8 * 8;
-  if (flow.inlined) wqe_blocks_ = (32 + biggest + RNIC_WQE_BLOCK - 1) / RNIC_WQE_BLOCK;
-  // Slots of messages in flight and of those that settle.
-  slots_ = std::min(flow.count, biggest >= 65536 ? flow.depth + 3 : 2 * flow.depth + 64);
-  const uint64_t bytes = slot_bytes_ * slots_ * flow.qps;
+  slot_bytes_ = flow.slot_bytes();
+  slots_ = flow.slots();
+  if (flow.inlined) wqe_blocks_ = (32 + flow.biggest() + RNIC_WQE_BLOCK - 1) / RNIC_WQE_BLOCK;
+  const uint64_t bytes = flow.buffer_bytes();
   source_ =
       &session.kit(source_node_).host->region(place_of(flow.source), bytes, flow.source_misalign);
   target_ =
@@ -240,12 +238,10 @@ std::string FlowRun::difference(const Lane& lane, const Message& m) {
   return d ? d->to_string() : "";
 }
 
-void FlowRun::compare(Lane& lane, const Message& m) {
-  ++compared_;
+void FlowRun::compare(const Lane& lane, const Message& m) {
   if (const std::string d = difference(lane, m); !d.empty())
     session_.problem(fmt::format("{}: QP {} message at block {}, {} bytes: {}", step_,
                                  lane.self->number(), m.index, m.len, d));
-  lane.free_slots.push_back(m.slot);
 }
 
 void FlowRun::collect_sent(Lane& lane) {
@@ -275,8 +271,15 @@ void FlowRun::collect_sent(Lane& lane) {
       break;
     }
   }
-  while (!lane.settling.empty() && lane.settling.front().done_ps + kSettlePs <= now) {
+  // A slot is free again when its bytes must be there and, at a receiver that hears of them, were
+  // announced.
+  const TimePs settle = session_.settle_ps(kSettlePs);
+  while (!lane.settling.empty() && lane.settling.front().done_ps + settle <= now &&
+         (!takes_receives() || lane.settled < lane.received)) {
     compare(lane, lane.settling.front());
+    ++compared_;
+    ++lane.settled;
+    lane.free_slots.push_back(lane.settling.front().slot);
     lane.settling.pop_front();
   }
 }
@@ -295,6 +298,7 @@ void FlowRun::collect_received(Lane& lane) {
       session_.problem(fmt::format(
           "{}: receive completion says {}, immediate {}, {} bytes; expected immediate {}, {} bytes",
           step_, driver::status_name(c.status), c.imm.value_or(0), c.byte_count, m.imm, m.len));
+    compare(lane, m);  // its bytes were there before the CQE
   }
 }
 

@@ -71,7 +71,7 @@ class FlowRun {
     Qp* self = nullptr;
     Qp* peer = nullptr;
     uint32_t number = 0;
-    uint32_t to_post = 0, planned = 0, posted = 0, completed = 0, received = 0;
+    uint32_t to_post = 0, planned = 0, posted = 0, completed = 0, received = 0, settled = 0;
     std::deque<Message> ready;  // their receives are posted
     std::deque<Message> flying, settling, expect_receive;
     std::vector<uint32_t> free_slots;
@@ -88,7 +88,7 @@ class FlowRun {
   void fill(uint32_t len);
   void collect_sent(Lane& lane);
   void collect_received(Lane& lane);
-  void compare(Lane& lane, const Message& m);
+  void compare(const Lane& lane, const Message& m);
   std::string difference(const Lane& lane, const Message& m);
 
   Session& session_;

@@ -164,7 +164,7 @@ void run_latency(Session& s, const std::string& name, const LatencyStep& step) {
                               name, driver::status_name(r.status), r.imm.value_or(0),
                               r.byte_count));
     }
-    s.world().run_until(s.world().now_ps() + kSettlePs);
+    s.world().run_until(s.world().now_ps() + s.settle_ps(kSettlePs));
     ra.stop();
     rb.stop();
     if (dst.place != Place::kDevice) {

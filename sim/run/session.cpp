@@ -22,14 +22,6 @@ uint64_t wall_ns() {
                                    .count());
 }
 
-std::string with_name(const std::string& path, const std::string& name) {
-  const size_t dot = path.find_last_of('.');
-  const size_t slash = path.find_last_of('/');
-  if (dot == std::string::npos || (slash != std::string::npos && dot < slash))
-    return path + "." + name;
-  return path.substr(0, dot) + "." + name + path.substr(dot);
-}
-
 // What a cable with faults brings about without anybody being wrong.
 bool expected_of_faults(std::string_view counter) {
   static constexpr std::array<std::string_view, 13> kNames = {
@@ -39,6 +31,14 @@ bool expected_of_faults(std::string_view counter) {
   return std::find(kNames.begin(), kNames.end(), counter) != kNames.end();
 }
 }  // namespace
+
+std::string node_file(const std::string& path, const std::string& name) {
+  const size_t dot = path.find_last_of('.');
+  const size_t slash = path.find_last_of('/');
+  if (dot == std::string::npos || (slash != std::string::npos && dot < slash))
+    return path + "." + name;
+  return path.substr(0, dot) + "." + name + path.substr(dot);
+}
 
 Session::Session(const Settings& settings, const RunOptions& options, Print print)
     : settings_(settings), options_(options), print_(std::move(print)), start_ns_(wall_ns()) {
@@ -58,7 +58,7 @@ void Session::build() {
     c.nic.data_w = settings_.data_w;
     c.nic.seed = seed("nic." + c.name);
     if (!options_.wave_file.empty())
-      c.nic.wave_file = nodes == 1 ? options_.wave_file : with_name(options_.wave_file, c.name);
+      c.nic.wave_file = nodes == 1 ? options_.wave_file : node_file(options_.wave_file, c.name);
     c.pcie = settings_.pcie;
     c.pcie.seed = seed("pcie." + c.name);
     c.iommu = settings_.iommu;
@@ -75,8 +75,12 @@ void Session::build() {
     k.node->nic().set_trace(k.recorder.get());
     k.node->nic().count_borders(true);
     k.node->fabric().add_observer(k.recorder.get());
+    for (const PcieFault& f : settings_.pcie_faults) {
+      if (f.node == 2 || f.node == static_cast<int>(i))
+        k.faults.emplace_back(f.name, k.node->fabric().add_fault(f.rule));
+    }
     if (!options_.tlp_file.empty()) {
-      k.tlp = std::make_unique<trace_tlp::TlpLog>(with_name(options_.tlp_file, c.name));
+      k.tlp = std::make_unique<trace_tlp::TlpLog>(node_file(options_.tlp_file, c.name));
       k.node->fabric().add_observer(k.tlp.get());
     }
     k.host_check =
@@ -124,6 +128,19 @@ Session::Pair Session::pair(size_t n, size_t from) {
   }
   return from == 0 ? Pair{pairs_[n].first, pairs_[n].second}
                    : Pair{pairs_[n].second, pairs_[n].first};
+}
+
+TimePs Session::settle_ps(TimePs usual) const {
+  constexpr TimePs kUsualWritePs = 1'000'000;
+  const pcie::Config& p = settings_.pcie;
+  TimePs write = p.link.up_latency_ps + p.host.write_commit_ps + p.host.write_jitter_ps;
+  if (settings_.has_gpu)
+    write += settings_.gpu.extra_latency_ps + settings_.gpu.write_commit_ps +
+             settings_.gpu.write_jitter_ps;
+  for (const PcieFault& f : settings_.pcie_faults) {
+    if (f.rule.writes && f.rule.kind == pcie::FaultKind::kDelay) write += f.rule.delay_ps;
+  }
+  return usual + std::max(write, kUsualWritePs) - kUsualWritePs;
 }
 
 void Session::problem(const std::string& text) {
@@ -246,12 +263,7 @@ void Session::final_checks() {
   if (sent != tap_->frames())
     problem(fmt::format("counters say {} frames, the wire saw {}", sent, tap_->frames()));
 
-  if (faults_) {
-    print_("");
-    print_("== Faults of the cable");
-    std::istringstream lines(faults_->text());
-    for (std::string text; std::getline(lines, text);) print_("  " + text);
-  }
+  print_faults();
   print_("");
   print_("== Counters that are not zero");
   std::string line;
@@ -267,6 +279,23 @@ void Session::final_checks() {
   print_("");
   print_(fmt::format("  {} frames checked on the wire ({} RoCEv2), {} violations", tap_->frames(),
                      tap_->roce_frames(), tap_->violations()));
+}
+
+void Session::print_faults() {
+  if (faults_) {
+    print_("");
+    print_("== Faults of the cable");
+    std::istringstream lines(faults_->text());
+    for (std::string text; std::getline(lines, text);) print_("  " + text);
+  }
+  if (settings_.pcie_faults.empty()) return;
+  print_("");
+  print_("== Faults of the PCIe links");
+  for (const NodeKit& k : kits_) {
+    for (const auto& [name, handle] : k.faults)
+      print_(fmt::format("  node {}: {}: {} requests", k.node->name(), name,
+                         k.node->fabric().fault_hits(handle)));
+  }
 }
 
 void Session::write_trace() {

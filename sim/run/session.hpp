@@ -30,6 +30,9 @@ struct RunOptions {
   bool progress = false;
 };
 
+// A file of one node: "tlp.log" of node a is "tlp.a.log".
+std::string node_file(const std::string& path, const std::string& name);
+
 // Lines of the report. A library does not print; the program passes a function that does.
 using Print = std::function<void(const std::string& line)>;
 
@@ -39,6 +42,7 @@ struct NodeKit {
   std::unique_ptr<Recorder> recorder;
   std::unique_ptr<trace_tlp::TlpLog> tlp;
   std::unique_ptr<mem::MemoryChecker> host_check, gpu_check;
+  std::vector<std::pair<std::string, size_t>> faults;  // name, handle of the fabric
 };
 
 class Session {
@@ -80,12 +84,16 @@ class Session {
   bool tracing() const { return !options_.trace_file.empty(); }
   uint32_t tx_start_threshold() const { return threshold_; }
   std::vector<Timeline>& timelines() { return timelines_; }
+  // After an acknowledgement the data may still be on their way into memory: this long at most,
+  // `usual` unless the scenario makes writes slow.
+  TimePs settle_ps(TimePs usual) const;
   double wall_seconds() const;             // since the session began
   void progress(const std::string& what);  // at most one line in two seconds
 
  private:
   void build();
   void final_checks();
+  void print_faults();
   void write_trace();
 
   Settings settings_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/settings.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "harness/scenario/scenario.hpp"
@@ -8,8 +9,26 @@
 
 namespace rnic::sim {
 
+uint32_t Flow::biggest() const { return *std::max_element(sizes.begin(), sizes.end()); }
+
+uint64_t Flow::slot_bytes() const {
+  return (uint64_t{std::max(biggest(), 1u)} + (random_offsets ? 256 : 0) + 7) / 8 * 8;
+}
+
+uint32_t Flow::slots() const {
+  return std::min(count, biggest() >= 65536 ? depth + 3 : 2 * depth + 64);
+}
+
 namespace {
 using namespace scenario;
+
+constexpr uint64_t kPsPerSecond = 1'000'000'000'000;
+constexpr uint64_t kMacPs = NicInfo{}.mac_ps;
+constexpr uint64_t kUsualBpsPerBit = 390'625'000;  // 50, 100, 200, 400 Gb/s for 128 to 1024 bit
+constexpr uint64_t kLongestLatencyPs = kPsPerSecond;
+constexpr uint64_t kLongestLimitPs = 1'000'000'000'000'000;
+constexpr uint64_t kMostFlowBytes = uint64_t{4} << 30;  // a flow's buffer, on each side
+constexpr uint64_t kGpuSpace = 0x80'0000'0000;          // below lie the BARs and the host's memory
 
 const auto kMemory = [] {
   return one_of<Memory>(
@@ -40,6 +59,9 @@ uint32_t inline_blocks(uint32_t bytes) {
   return (32 + bytes + RNIC_WQE_BLOCK - 1) / RNIC_WQE_BLOCK;
 }
 
+// Latencies of the world; what is longer would overflow sums of picoseconds, and simulate nothing.
+Value<uint64_t> latency(uint64_t min = 0) { return duration(min, kLongestLatencyPs); }
+
 // A probability as a count of 256ths.
 void stall(Reader& r, const std::string& key, uint16_t& out) {
   double p = out / 256.0;
@@ -62,21 +84,52 @@ void read_pcie(Reader& r, pcie::Config& c) {
   r.opt("random_split", c.random_split);
   r.opt("up_rate", c.link.up_kbps, link_rate());
   r.opt("down_rate", c.link.down_kbps, link_rate());
-  r.opt("up_latency", c.link.up_latency_ps, duration());
-  r.opt("down_latency", c.link.down_latency_ps, duration());
+  r.opt("up_latency", c.link.up_latency_ps, latency());
+  r.opt("down_latency", c.link.down_latency_ps, latency());
   r.opt("tlp_overhead", c.link.tlp_overhead);
   r.opt("cut_through", c.link.cut_through);
-  r.opt("ring_read", c.host.ring_read_ps, duration());
-  r.opt("data_read", c.host.data_read_ps, duration());
-  r.opt("write_commit", c.host.write_commit_ps, duration());
-  r.opt("read_jitter", c.host.read_jitter_ps, duration());
-  r.opt("write_jitter", c.host.write_jitter_ps, duration());
-  r.opt("mmio_issue", c.host.mmio_issue_ps, duration());
+  r.opt("ring_read", c.host.ring_read_ps, latency());
+  r.opt("data_read", c.host.data_read_ps, latency());
+  r.opt("write_commit", c.host.write_commit_ps, latency());
+  r.opt("read_jitter", c.host.read_jitter_ps, latency());
+  r.opt("write_jitter", c.host.write_jitter_ps, latency());
+  r.opt("mmio_issue", c.host.mmio_issue_ps, latency());
   try {
     c.validate();
   } catch (const std::invalid_argument& e) {
     r.error("", e.what());
   }
+}
+
+void read_pcie_faults(Reader& r, std::vector<PcieFault>& out) {
+  r.each("faults", [&](Reader& f, size_t index) {
+    PcieFault fault;
+    pcie::FaultRule& rule = fault.rule;
+    f.req("do", rule.kind,
+          one_of<pcie::FaultKind>({{"unsupported", pcie::FaultKind::kUnsupported},
+                                   {"abort", pcie::FaultKind::kCompleterAbort},
+                                   {"poison", pcie::FaultKind::kPoison},
+                                   {"lose", pcie::FaultKind::kNeverComes},
+                                   {"delay", pcie::FaultKind::kDelay}}));
+    fault.name = "fault " + std::to_string(index + 1) + ", " + pcie::to_string(rule.kind);
+    f.opt("name", fault.name, text());
+    f.opt("node", fault.node, one_of<int>({{"a", 0}, {"b", 1}, {"both", 2}}));
+    int what = 0;
+    f.opt("of", what, one_of<int>({{"reads", 0}, {"writes", 1}, {"both", 2}}));
+    rule.reads = what != 1;
+    rule.writes = what != 0;
+    f.opt("probability", rule.probability, probability());
+    uint64_t nth = 1;
+    // "The third" is one request, unless more is asked for.
+    if (f.opt("nth", nth, unsigned_integer(1))) rule.count = 1;
+    rule.skip = nth - 1;
+    f.opt("count", rule.count, unsigned_integer(1));
+    if (f.has("by") && rule.kind != pcie::FaultKind::kDelay)
+      f.error("by", "belongs to 'do: delay'");
+    rule.delay_ps = 1'000'000;
+    f.opt("by", rule.delay_ps, latency(1));
+    out.push_back(std::move(fault));
+  });
 }
 
 void read_gpu(Reader& r, pcie::GpuConfig& c) {
@@ -85,20 +138,20 @@ void read_gpu(Reader& r, pcie::GpuConfig& c) {
       "preset", preset,
       one_of<std::string>({{"reference", "reference"}, {"zero", "zero"}, {"gen5x16", "gen5x16"}}));
   c = pcie::gpu_preset(preset);
-  uint64_t base = 0x80'0000'0000, size = 1ull << 30;
-  r.opt("base", base, bytes());
-  r.opt("size", size, bytes(mem::kPageBytes));
+  uint64_t base = kGpuSpace, size = 1ull << 30;
+  r.opt("base", base, bytes(kGpuSpace, 1ull << 51));
+  r.opt("size", size, bytes(mem::kPageBytes, 1ull << 40));
   c.base = base;
   c.limit = base + size;
-  r.opt("extra_latency", c.extra_latency_ps, duration());
-  r.opt("read", c.read_ps, duration());
-  r.opt("ring_read", c.ring_read_ps, duration());
-  r.opt("write_commit", c.write_commit_ps, duration());
-  r.opt("read_jitter", c.read_jitter_ps, duration());
-  r.opt("write_jitter", c.write_jitter_ps, duration());
+  r.opt("extra_latency", c.extra_latency_ps, latency());
+  r.opt("read", c.read_ps, latency());
+  r.opt("ring_read", c.ring_read_ps, latency());
+  r.opt("write_commit", c.write_commit_ps, latency());
+  r.opt("read_jitter", c.read_jitter_ps, latency());
+  r.opt("write_jitter", c.write_jitter_ps, latency());
   r.opt("read_rate", c.read_kbps, link_rate());
   r.opt("write_rate", c.write_kbps, link_rate());
-  r.opt("bounce_copy", c.bounce_copy_ps, duration());
+  r.opt("bounce_copy", c.bounce_copy_ps, latency());
   r.opt("bounce_rate", c.bounce_kbps, link_rate());
   if ((base | size) & mem::kPageMask) r.error("base", "base and size must be multiples of 4 KiB");
 }
@@ -157,6 +210,9 @@ void read_flow(Reader& r, Flow& f, bool pair, uint32_t log_sq) {
             "a send queue of " + std::to_string(1u << log_sq) +
                 " blocks (nic.log_sq) is too small: signal_every and doorbell_every need " +
                 std::to_string(uint64_t{need} * blocks));
+  if (f.buffer_bytes() > kMostFlowBytes)
+    r.error("sizes", "qps, depth and the largest size need a buffer of " +
+                         std::to_string(f.buffer_bytes() >> 30) + " GiB, at most 4 GiB");
   if (f.source == Memory::kDevice || f.target == Memory::kDevice)
     r.error("source", "device memory is for latency steps");
 }
@@ -209,8 +265,8 @@ void read_step(Reader& r, Step& step, const Settings& s) {
             t.flows.push_back(flow);
           },
           1, 16);
-      r.opt("grain", t.grain_ps, duration(10'000));
-      r.opt("limit", t.limit_ps, duration(1));
+      r.opt("grain", t.grain_ps, duration(10'000, 1'000'000'000));
+      r.opt("limit", t.limit_ps, duration(1, kLongestLimitPs));
       r.opt("speed", t.speed);
       uint32_t qps = 0;
       for (const Flow& f : t.flows) qps += f.qps * (pair ? 1 : 2);
@@ -256,18 +312,25 @@ void read_world(scenario::Reader& r, Settings& s, const std::vector<uint32_t>& w
     n.opt("pcp", s.host.pcp, unsigned_integer(0, 7));
     n.opt("dscp", s.host.dscp, unsigned_integer(0, 63));
   });
+  if (s.wire.rate_bps == 0) s.wire.rate_bps = s.data_w * kUsualBpsPerBit;
   r.child("wire", [&](Reader& w) {
-    w.opt("rate", s.wire.rate_bps, bit_rate(1'000'000'000));
-    w.opt("delay", s.wire.delay_ps, duration(1600));
+    w.opt("rate", s.wire.rate_bps, bit_rate(1'000'000'000, 8'000'000'000'000));
+    w.opt("delay", s.wire.delay_ps, latency(1600));
     wire::read_faults(w, s.faults);
+    if (s.wire.rate_bps * kMacPs > s.data_w * kPsPerSecond)
+      w.error("rate", "the MAC of a NIC of " + std::to_string(s.data_w) + " bit gives at most " +
+                          std::to_string(s.data_w * 1000 / kMacPs) + " Gb/s");
   });
   s.pcie = pcie::Config::reference_delays();
-  r.child("pcie", [&](Reader& p) { read_pcie(p, s.pcie); });
+  r.child("pcie", [&](Reader& p) {
+    read_pcie(p, s.pcie);
+    read_pcie_faults(p, s.pcie_faults);
+  });
   s.has_gpu = r.child("gpu", [&](Reader& g) { read_gpu(g, s.gpu); });
   r.child("iommu", [&](Reader& i) {
     i.opt("enabled", s.iommu.enabled);
-    i.opt("hit", s.iommu.hit_ps, duration());
-    i.opt("miss", s.iommu.miss_ps, duration());
+    i.opt("hit", s.iommu.hit_ps, latency());
+    i.opt("miss", s.iommu.miss_ps, latency());
     i.opt("cache_entries", s.iommu.cache_entries, unsigned_integer(0, 1u << 20));
   });
   r.child("memory", [&](Reader& m) {
@@ -297,6 +360,7 @@ Settings read(Document& doc, const std::vector<uint32_t>& widths) {
     Reader r(doc);
     r.opt("topology", s.topology,
           one_of<Topology>({{"pair", Topology::kPair}, {"loop", Topology::kLoop}}));
+    s.wire.rate_bps = 0;  // unless the file says: what the width is made for
     read_world(r, s, widths);
     r.each(
         "steps",

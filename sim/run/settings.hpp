@@ -56,6 +56,12 @@ struct Flow {
   uint32_t signal_every = 1;
   uint32_t source_misalign = 0, target_misalign = 0;  // bytes
   bool random_offsets = false;                        // each message somewhere else in its slot
+
+  // Each message has a slot of its own, at both ends: those in flight and those that settle.
+  uint32_t biggest() const;
+  uint64_t slot_bytes() const;
+  uint32_t slots() const;  // per QP
+  uint64_t buffer_bytes() const { return slot_bytes() * slots() * qps; }
 };
 
 struct TrafficStep {
@@ -78,6 +84,13 @@ struct Step {
   std::optional<RawStep> raw;
 };
 
+// What goes wrong on the PCIe link of a node: a rule of its fabric.
+struct PcieFault {
+  int node = 2;  // 0, 1; 2: both
+  std::string name;
+  pcie::FaultRule rule;
+};
+
 struct Settings {
   std::string title, file;
   uint64_t seed = 1;
@@ -87,6 +100,7 @@ struct Settings {
   wire::LinkConfig wire;
   wire::FaultSettings faults;
   pcie::Config pcie;
+  std::vector<PcieFault> pcie_faults;
   bool has_gpu = false;
   pcie::GpuConfig gpu;
   mem::IommuConfig iommu;

@@ -17,6 +17,22 @@ bool by_index(uint8_t e) {
          e == kTrcTurn || e == kTrcComplete || e == kTrcCqeReq;
 }
 
+// A step's name in a JSON string.
+std::string json_text(const std::string& s) {
+  std::string out;
+  for (const char c : s) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += fmt::format("\\u{:04x}", c);
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
 bool psn_in(uint32_t psn, uint32_t first, uint32_t last) {
   return ((psn - first) & 0xFFFFFF) <= ((last - first) & 0xFFFFFF);
 }
@@ -72,6 +88,12 @@ Timeline timeline_of(const Recorder& from, const Recorder& to, const MessageInfo
     }
   }
   if (m.bytes > 0) t.data_visible = to.visible(m.target_addr, m.bytes, at);
+  if (m.alone) {
+    for (const TraceEvent& e : to.events()) {
+      if (e.event == kTrcDmaWrLast && e.time_ps >= at && e.qpn == m.peer_qpn)
+        t.data_written = e.time_ps;
+    }
+  }
   if (m.remote_cqe) t.remote_cqe = to.visible(*m.remote_cqe, 32, at);
   if (m.local_cqe) t.local_cqe = from.visible(*m.local_cqe, 32, at);
 
@@ -138,7 +160,11 @@ std::vector<std::string> stage_table(const Timeline& t, bool reference, TimePs c
   row("6", "wire: first byte in", t.rx_first, "200");
   row("6b", "serialization: last byte in", t.rx_last, "(84)");
   row("7", "receive: iCRC, context, permission", t.exec, "30");
-  row("8", "DMA write: last byte visible", t.data_visible, "150");
+  if (t.data_visible) {
+    row("8", "DMA write: last byte visible", t.data_visible, "150");
+  } else {
+    row("8", "DMA write: last beat into device_memory", t.data_written, "");
+  }
   row("9", "CQE of the responder visible", t.remote_cqe, "50");
   const auto total = [&](const char* name, const std::optional<TimePs>& v, const char* published) {
     if (!v) return;
@@ -153,6 +179,8 @@ std::vector<std::string> stage_table(const Timeline& t, bool reference, TimePs c
   if (t.local_cqe) total("doorbell to the requester's own CQE", *t.local_cqe - m.store_ps, "");
   if (m.start_ps < m.store_ps && t.data_visible)
     total("bounce included, to data visible", *t.data_visible - m.start_ps, "");
+  if (m.start_ps < m.store_ps && t.remote_cqe)
+    total("bounce included, to remote CQE", *t.remote_cqe - m.start_ps, "");
   return out;
 }
 
@@ -204,7 +232,7 @@ void write_chrome_trace(const std::string& path, const std::vector<Timeline>& ti
     if (end <= m.start_ps) continue;
     put(fmt::format(
         R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":"WRITE {} B {}","cat":"message","args":{{"wqe":{},"psn":{}}}}})",
-        m.from, tid, us(m.start_ps), us(end - m.start_ps), m.bytes, m.label, m.wqe_index,
+        m.from, tid, us(m.start_ps), us(end - m.start_ps), m.bytes, json_text(m.label), m.wqe_index,
         m.first_psn));
     TimePs before = m.start_ps;
     const auto slice = [&](const char* name, const std::optional<TimePs>& at) {
@@ -251,6 +279,8 @@ void write_chrome_trace(const std::string& path, const std::vector<Timeline>& ti
   }
   text += "\n]}\n";
   std::fwrite(text.data(), 1, text.size(), file.get());
+  if (std::fflush(file.get()) != 0 || std::ferror(file.get()))
+    throw std::runtime_error("cannot write " + path);
 }
 
 }  // namespace rnic::sim

@@ -41,7 +41,7 @@ struct Timeline {
   MessageInfo message;
   // Corners of the stages; each may be missing.
   std::optional<TimePs> bar, doorbell, wqe_ready, tx_start, pkt_out, crossing, mac_first, rx_first,
-      rx_last, exec, data_visible, remote_cqe, local_cqe;
+      rx_last, exec, data_written, data_visible, remote_cqe, local_cqe;
   std::vector<Point> points;  // every event of the message, in time order
 
   std::optional<TimePs> doorbell_to_mac() const;

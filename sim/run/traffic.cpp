@@ -92,7 +92,7 @@ void work(Session& s, const std::string& name, const TrafficStep& step, std::deq
     if (s.world().now_ps() > end)
       throw TimeOut(
           fmt::format("{} of {} messages completed within {} ns", done, all, step.limit_ps / 1000));
-    s.world().run_until(s.world().now_ps() + step.grain_ps);
+    s.world().run_until(std::min(s.world().now_ps() + step.grain_ps, end + 1));
     s.progress(fmt::format("{}: {} of {} messages", name, done, all));
   }
 }

@@ -185,6 +185,92 @@ TEST_CASE("raw frames pass in and out beside RDMA", "[short]") {
       run(std::string("nic: {mtu: 1024}\n") + kTraffic + "  - {name: arp, do: raw, count: 5}\n"));
 }
 
+namespace {
+// A raw port: frames of every length, each with its number, and those that came.
+class NumberedRaw final : public sim::RawPort {
+ public:
+  NumberedRaw(Rng rng, uint32_t count) : rng_(std::move(rng)), count_(count) {}
+  static std::vector<uint8_t> frame(uint32_t number, size_t size) {
+    std::vector<uint8_t> f(size);
+    std::fill_n(f.begin(), 6, uint8_t{0xFF});
+    f[12] = 0x08;
+    f[13] = 0x06;  // ARP
+    for (size_t i = 14; i < size; ++i) f[i] = static_cast<uint8_t>(number * 7 + i);
+    std::memcpy(f.data() + 14, &number, 4);
+    return f;
+  }
+  void on_raw_frame(sim::TimePs, std::span<const uint8_t> f) override {
+    REQUIRE(f.size() >= 60);
+    uint32_t number = 0;
+    std::memcpy(&number, f.data() + 14, 4);
+    REQUIRE(number == received);
+    REQUIRE(std::equal(f.begin(), f.end(), frame(number, f.size()).begin()));
+    sizes.push_back(f.size());
+    ++received;
+  }
+  std::span<const uint8_t> next_raw_frame(sim::TimePs now) override {
+    if (sent.size() >= count_ || now < next_ || now < begin) return {};
+    next_ = now + rng_.below(300'000);
+    sent.push_back(rng_.chance(0.5) ? 60 : rng_.between(60, 1514));
+    frame_ = frame(static_cast<uint32_t>(sent.size()) - 1, sent.back());
+    return frame_;
+  }
+  std::vector<size_t> sent, sizes;
+  uint32_t received = 0;
+  sim::TimePs begin = 0;
+
+ private:
+  Rng rng_;
+  uint32_t count_;
+  sim::TimePs next_ = 0;
+  std::vector<uint8_t> frame_;
+};
+}  // namespace
+
+TEST_CASE("raw frames of every length go both ways in the middle of RDMA traffic", "[short]") {
+  Bed bed;
+  Rng rng = test::rng("raw");
+  auto [qa, qb] = bed.connect({.mtu = 1024});
+  sim::Region& ra = bed.a.host->region(sim::Place::kHost, 128 << 10);
+  sim::Region& rb = bed.b.host->region(sim::Place::kHost, 128 << 10);
+  const std::vector<uint8_t> da = fill(bed, bed.a, ra, rng), db = fill(bed, bed.b, rb, rng);
+  bed.watch();
+  NumberedRaw a(test::rng("raw a"), 40), b(test::rng("raw b"), 40);
+  a.begin = b.begin = bed.world.now_ps() + 500'000;
+  bed.a.node->nic().set_raw_port(&a);
+  bed.b.node->nic().set_raw_port(&b);
+  const auto part = [](const std::vector<uint8_t>& d, uint64_t at, uint32_t len) {
+    return std::vector<uint8_t>(d.begin() + static_cast<long>(at),
+                                d.begin() + static_cast<long>(at + len));
+  };
+  uint32_t messages = 0;
+  while (a.received < 40 || b.received < 40) {
+    REQUIRE(messages < 2000);
+    const uint64_t at = messages % 16 * 4096;
+    for (int i = 0; i < 4; ++i, ++messages) {
+      const auto len = static_cast<uint32_t>(rng.between(1, 4000));
+      bed.a.host->write(*qa, ra, at, rb, (64 << 10) + at, len);
+      bed.expect(bed.b, rb, (64 << 10) + at, part(da, at, len));
+      bed.b.host->write(*qb, rb, at, ra, (64 << 10) + at, len);
+      bed.expect(bed.a, ra, (64 << 10) + at, part(db, at, len));
+    }
+    for (int i = 0; i < 4; ++i) {
+      REQUIRE(bed.a.host->wait_completion(*qa).ok());
+      REQUIRE(bed.b.host->wait_completion(*qb).ok());
+    }
+  }
+  bed.run_ns(1000);
+  bed.check();
+  CHECK(b.sizes == a.sent);
+  CHECK(a.sizes == b.sent);
+  for (Side* s : {&bed.a, &bed.b}) {
+    CHECK(bed.counter(*s, RNIC_CNT_TX_RAW_FRAMES) == 40);
+    CHECK(bed.counter(*s, RNIC_CNT_RX_RAW_FRAMES) == 40);
+    CHECK(bed.counter(*s, RNIC_CNT_RX_RAW_DROPS) == 0);
+    CHECK(bed.counter(*s, RNIC_CNT_TX_REQUESTS) > 20);
+  }
+}
+
 TEST_CASE("two nodes on one and on two threads take the same cycles and write the same capture") {
   const std::string yaml = std::string("nic: {mtu: 1024}\nstalls: {r: 0.2, w: 0.2}\n") + kTraffic +
                            "  - {name: single, do: latency, size: 4 KiB, imm: true}\n";
@@ -288,6 +374,100 @@ steps:
   CHECK(o.figures.find("t.goodput")->value > bound / 2);
 }
 
+TEST_CASE("tshark finds the opcodes and sequence numbers that the posted messages must give") {
+  if (!pcap::Tshark::available()) {
+    WARN("tshark is not installed");
+    return;
+  }
+  const std::string path = temp_file("opcodes.pcap");
+  std::vector<std::pair<uint32_t, uint32_t>> want;  // opcode, PSN
+  uint32_t qpn = 0;
+  {
+    Bed bed;
+    Rng rng = test::rng("opcodes");
+    pcap::PcapWriter pcap(path);
+    wire::Tap tap({.pcap = &pcap});
+    bed.link->add_observer(&tap);
+    auto [qa, qb] = bed.connect({.mtu = 256, .psn_a = 0xFFFFF0});
+    qpn = qb->number();
+    sim::Region& src = bed.a.host->region(sim::Place::kHost, 8192);
+    sim::Region& dst = bed.b.host->region(sim::Place::kHost, 8192);
+    fill(bed, bed.a, src, rng);
+    qb->qp->post_receives(30);
+    uint32_t psn = 0xFFFFF0;
+    for (uint32_t n = 0; n < 30; ++n) {
+      const uint32_t packets = 1 + n % 5;
+      const auto len =
+          static_cast<uint32_t>(packets == 1 ? rng.below(257) : 256 * packets - rng.below(256));
+      const bool imm = n % 3 == 1;
+      driver::WriteRequest w;
+      w.local = {{src.key, len, src.va}};
+      w.remote_va = dst.va;
+      w.rkey = dst.key;
+      if (imm) w.imm = n;
+      qa->qp->post_write(w);
+      for (uint32_t p = 0; p < packets; ++p) {
+        // RC WRITE: FIRST 6, MIDDLE 7, LAST 8, with immediate 9, ONLY 10, with immediate 11.
+        const bool first = p == 0, last = p + 1 == packets;
+        const uint32_t opcode = first && last ? (imm ? 11 : 10)
+                                : first       ? 6
+                                : last        ? (imm ? 9 : 8)
+                                              : 7;
+        want.emplace_back(opcode, psn);
+        psn = (psn + 1) & 0xFFFFFF;
+      }
+    }
+    qa->qp->ring();
+    for (int n = 0; n < 30; ++n) REQUIRE(bed.a.host->wait_completion(*qa).ok());
+    bed.run_ns(2000);
+    tap.close();
+    pcap.close();
+    for (const std::string& m : bed.tap.messages()) FAIL_CHECK(m);
+  }
+  std::vector<std::pair<uint32_t, uint32_t>> got;
+  uint32_t acked = 0;
+  for (const pcap::TsharkFrame& f : pcap::Tshark::decode(path)) {
+    REQUIRE(f.opcode);
+    if (*f.opcode == 17) {
+      acked = f.psn.value_or(0);
+    } else {
+      CHECK(f.dest_qp.value_or(0) == qpn);
+      got.emplace_back(*f.opcode, f.psn.value_or(0));
+    }
+  }
+  CHECK((got == want));
+  CHECK(acked == want.back().second);
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("a MAC that takes eight beats ahead of the wire at full speed gets them", "[short]") {
+  // START_DELAY 2: the crossing is that far ahead when a frame starts, and the core gives 4 beats
+  // in 5 cycles of the MAC.
+  for (const uint32_t beats : {1u, 2u, 4u, 8u}) {
+    INFO(beats << " beats");
+    BedOptions o;
+    o.tx_fifo_bytes = beats * test_width() / 8;
+    Bed bed(o);
+    Rng rng = test::rng("fifo");
+    auto [qa, qb] = bed.connect({.mtu = 4096});
+    sim::Region& src = bed.a.host->region(sim::Place::kHost, 32 << 10);
+    sim::Region& dst = bed.b.host->region(sim::Place::kHost, 32 << 10);
+    const std::vector<uint8_t> data = fill(bed, bed.a, src, rng);
+    bed.watch();
+    for (const uint32_t burst : {1u, 1u, 4u}) {
+      for (uint32_t i = 0; i < burst; ++i) {
+        const auto len = static_cast<uint32_t>(rng.between(3000, 8000));
+        bed.a.host->write(*qa, src, 0, dst, 8192 * i, len);
+        bed.expect(bed.b, dst, 8192 * i, {data.begin(), data.begin() + len});
+      }
+      for (uint32_t i = 0; i < burst; ++i) REQUIRE(bed.a.host->wait_completion(*qa).ok());
+    }
+    bed.run_ns(1000);
+    CHECK(bed.counter(bed.a, RNIC_CNT_TX_UNDERRUNS) == 0);
+    bed.check();
+  }
+}
+
 TEST_CASE("a frame may start before its payload is complete, and figures are the same bytes") {
   expect_good(run(std::string("nic: {mtu: 4096, tx_start_threshold: 2048}\n") + kTraffic));
 }
@@ -353,11 +533,39 @@ TEST_CASE("a run in which something goes wrong fails and says what") {
       "steps: [{name: l, do: latency, size: 64}]\n");
   INFO(late);
   CHECK(late.find("counter dma_timeouts of node a is") != std::string::npos);
+  const std::string poisoned = problems(
+      "pcie: {faults: [{do: poison, node: a, nth: 4}]}\n"
+      "steps: [{name: t, do: traffic, flows: [{sizes: [64], count: 4, depth: 1}]}]\n");
+  INFO(poisoned);
+  CHECK(poisoned.find("counter dma_read_errors of node a is 1") != std::string::npos);
+  CHECK(poisoned.find("counter dma_read_errors of node b") == std::string::npos);
   const std::string slow = problems(
       "steps: [{name: t, do: traffic, limit: 2 us, flows: [{sizes: [1 MiB], count: 4, depth: "
       "4}]}]\n");
   INFO(slow);
   CHECK(slow.find("t: 0 of 4 messages completed within 2000 ns") != std::string::npos);
+}
+
+TEST_CASE("reads and writes that are late change no byte") {
+  const Outcome o = run(
+      std::string(
+          "nic: {mtu: 1024}\npcie: {faults: [{do: delay, of: both, probability: 10 %, by: 2 us}, "
+          "{do: delay, node: b, nth: 7, by: 20 us}]}\n") +
+      kTraffic);
+  expect_good(o);
+  CHECK(o.report.find("node b: fault 2, ") != std::string::npos);
+  CHECK(o.report.find(": 1 requests") != std::string::npos);
+  // A CQE in host memory waits for data that are late in GPU memory.
+  expect_good(
+      run("nic: {mtu: 1024}\ngpu: {preset: reference}\n"
+          "pcie: {faults: [{do: delay, node: b, of: writes, probability: 20 %, by: 3 us}]}\n"
+          "steps:\n"
+          "  - name: t\n"
+          "    do: traffic\n"
+          "    flows:\n"
+          "      - {from: a, qps: 2, sizes: [64, 700, 3000], count: 60, depth: 4, imm: true, "
+          "target: gpu}\n"
+          "      - {from: a, qps: 2, sizes: [8, 2000], count: 60, depth: 4, imm: true}\n"));
 }
 
 TEST_CASE("a run without an IOMMU, and messages that just fit the send queue") {
