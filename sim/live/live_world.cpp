@@ -13,7 +13,7 @@ constexpr TimePs kStretchPs = 100'000;  // between looks at the programs
 constexpr TimePs kIdlePs = 10'000'000;  // a stretch of a NIC that waits for its own timers
 constexpr int kIdleMs = 50;             // longest sleep
 constexpr TimePs kTimeoutUnitPs = 4'096'000;
-constexpr int kLingerMs = 2;  // after the last frame of the peer, before its clock stops
+constexpr int kLingerMs = 10;  // after the last frame of the peer, before its clock stops
 
 bool is_roce(std::span<const uint8_t> frame) {
   roce::FrameView v;
