@@ -34,6 +34,8 @@ const char* command_status_name(uint8_t s) {
       return "BAD_TRANSITION";
     case RNIC_CMD_STATUS_MISSING_ATTR:
       return "MISSING_ATTR";
+    case RNIC_CMD_STATUS_NO_CONTEXT:
+      return "NO_CONTEXT";
     case RNIC_CMD_STATUS_BUSY:
       return "BUSY";
     default:
@@ -155,6 +157,8 @@ const Capabilities& Device::probe() {
   cap_.gen_fcs = RNIC_FIELD_GET(RNIC_CSR_CAP_DATA_GEN_FCS_MASK, data) != 0;
   cap_.n_qp = RNIC_FIELD_GET(RNIC_CSR_CAP_QP_N_QP_MASK, qp);
   cap_.page_stride = 1U << RNIC_FIELD_GET(RNIC_CSR_CAP_QP_PAGE_SHIFT_MASK, qp);
+  const uint32_t ctx = RNIC_FIELD_GET(RNIC_CSR_CAP_QP_CTX_LOG2_MASK, qp);
+  cap_.n_ctx = ctx == 0 ? cap_.n_qp : 1U << ctx;
   cap_.n_cq = RNIC_FIELD_GET(RNIC_CSR_CAP_CQ_N_CQ_MASK, cq);
   cap_.n_eq = RNIC_FIELD_GET(RNIC_CSR_CAP_CQ_N_EQ_MASK, cq);
   cap_.n_mr = RNIC_FIELD_GET(RNIC_CSR_CAP_MR_N_MR_MASK, mr);
@@ -165,6 +169,12 @@ const Capabilities& Device::probe() {
   cap_.core_ps = RNIC_FIELD_GET(RNIC_CSR_CLK_PERIOD_CORE_PS_MASK, clk);
   cap_.mac_ps = RNIC_FIELD_GET(RNIC_CSR_CLK_PERIOD_MAC_PS_MASK, clk);
   return cap_;
+}
+
+void Device::use_contexts() {
+  if (cap_.n_ctx >= cap_.n_qp) return;
+  if (!contexts_) contexts_ = bus_.alloc_ring(uint64_t{cap_.n_qp} * RNIC_CTX_STRIDE);
+  write64(RNIC_CSR_QP_CTX_BASE, contexts_->bus_addr());
 }
 
 void Device::wait_ready(uint64_t limit_ns) {

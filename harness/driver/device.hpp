@@ -34,6 +34,7 @@ Ip ipv4(uint8_t a, uint8_t b, uint8_t c, uint8_t d);
 struct Capabilities {
   uint32_t data_w = 0, n_qp = 0, n_cq = 0, n_eq = 0, n_mr = 0, n_pd = 0, n_path = 0, n_msix = 0,
            devmem_bytes = 0;
+  uint32_t n_ctx = 0;  // contexts on chip; fewer than n_qp: the others need memory (use_contexts)
   uint32_t page_stride = RNIC_PAGE_STRIDE;  // bytes between the doorbell pages of two QPs
   uint32_t core_ps = 0, mac_ps = 0;
   bool gen_fcs = false;
@@ -139,6 +140,9 @@ class Device {
   // Checks identity, waits until the NIC is ready. Throws Error naming what did not fit.
   const Capabilities& probe();
   const Capabilities& capabilities() const { return cap_; }
+  // Memory for contexts that do not fit on chip, if the NIC has fewer than QPs: QP_CTX_BASE.
+  void use_contexts();
+  const DmaMemory* contexts() const { return contexts_.get(); }  // null: none
   void wait_ready(uint64_t limit_ns = 100'000);
   void reset();  // whole device; returns when it is ready again
 
@@ -183,6 +187,7 @@ class Device {
  private:
   uint64_t read64_at(uint32_t index);
   Bus& bus_;
+  std::unique_ptr<DmaMemory> contexts_;
   Capabilities cap_;
   uint16_t token_ = 0;
 };

@@ -52,6 +52,11 @@ module cmd_unit #(
     output logic                 qry_lk_valid,
     input  logic                 qry_lk_ready,
     output logic [23:0]          qry_lk_qpn,
+    // there is a place for the context of the QP that q_rq_qpn_o names
+    input  logic                 ctx_room_i,
+    // the QP whose context is in use
+    output logic                 pin_o,
+    output logic [23:0]          pin_qpn_o,
     input  logic                 qry_valid,
     input  logic [15:0]          qry_prod,
     input  logic [15:0]          qry_fetch,
@@ -420,6 +425,7 @@ module cmd_unit #(
   logic [7:0] check_status;
   always_comb begin
     check_status = rnic_desc_pkg::CMD_STATUS_OK;
+    if (is_create && is_qp && !ctx_room_i) check_status = rnic_desc_pkg::CMD_STATUS_NO_CONTEXT;
     if (is_create && !is_pd && !params_ok && !exists) check_status =
         rnic_desc_pkg::CMD_STATUS_BAD_PARAM;
     if (is_create && exists) check_status = rnic_desc_pkg::CMD_STATUS_IN_USE;
@@ -804,6 +810,9 @@ module cmd_unit #(
       cnt_cmd_errors_o <= 1'b0;
     end
   end
+
+  assign pin_o = state_q != IDLE && (is_qp || failing_q);
+  assign pin_qpn_o = number;
 
   logic unused;
   assign unused = ^{head, c_mr, c_cq, c_eq, c_path, c_qp, snd_q, ack_q, rcv_q, f_q, mr_q,

@@ -23,11 +23,12 @@ module rnic_top #(
     parameter int unsigned N_RXPKT = 2048,          // and packets
     parameter int unsigned UAR_STRIDE = 4096,       // 256 or 4096
     parameter int unsigned CTX_LAT = 1,             // context read latency, 1 to 3
+    parameter int unsigned N_CTX = N_QP,            // contexts on chip
     parameter int unsigned GEN_FCS = 0,             // 1: frames carry their FCS
     parameter int unsigned CORE_PS = 2000,          // clock periods
     parameter int unsigned MAC_PS = 1600,
     // Fixed by the lists below; not to be set.
-    parameter int unsigned N_TRC = 21,
+    parameter int unsigned N_TRC = 23,
     parameter int unsigned N_BORDER = 27
 ) (
     input  logic core_clk_i,
@@ -194,6 +195,10 @@ module rnic_top #(
   if (CTX_LAT < 1 || CTX_LAT > 3 || GEN_FCS > 1) begin : gen_bad_options
     $error("rnic_top: CTX_LAT must be 1 to 3, GEN_FCS 0 or 1");
   end
+  if (N_CTX != N_QP && (N_CTX > N_QP || N_CTX < 8 || (N_CTX & (N_CTX - 1)) != 0 ||
+                        CTX_LAT != 1)) begin : gen_bad_ctx
+    $error("rnic_top: N_CTX must be N_QP, or a power of two from 8 below it with CTX_LAT 1");
+  end
   if (CORE_PS < 100 || CORE_PS > 65535 || MAC_PS < 100 || MAC_PS > 65535) begin : gen_bad_clocks
     $error("rnic_top: CORE_PS and MAC_PS must be 100 to 65535");
   end
@@ -204,9 +209,8 @@ module rnic_top #(
   logic pcq_valid, pcq_ready;
   rnic_pkg::cqe_req_t pcq;
   logic [rnic_regs_pkg::N_COUNTERS-1:0] cnt_inc;
-  logic [4:0] cnt_add;
-  logic [79:0] cnt_amount;
-  logic [1:0] unused_wr4;
+  logic [5:0] cnt_add;
+  logic [95:0] cnt_amount;
   logic [9:0] init_done;
   logic [7:0] qpi_valid, qpi_ready;
 
@@ -267,6 +271,9 @@ module rnic_top #(
   logic store_flush_valid;
   logic store_flush_ready;
   logic [23:0] store_flush_qpn;
+  logic sched_turn_valid;
+  logic sched_turn_ready;
+  logic [23:0] sched_turn_qpn;
   logic turn_valid;
   logic turn_ready;
   logic [23:0] turn_qpn;
@@ -792,6 +799,22 @@ module rnic_top #(
   logic rd6_valid;
   logic rd6_ready;
   rnic_pkg::dma_rd_req_t rd6_req;
+  logic wr4_req_valid;
+  logic wr4_req_ready;
+  rnic_pkg::dma_wr_req_t wr4_req;
+  logic wr4_dat_valid;
+  logic wr4_dat_ready;
+  logic [DATA_W-1:0] wr4_dat_data;
+  logic [7:0] wr4_dat_cnt;
+  logic wr4_dat_last;
+  logic [6:0] pin;
+  logic [167:0] pin_qpn;
+  logic ctx_room;
+  logic fail_cx_valid;
+  logic fail_cx_ready;
+  rnic_pkg::qp_fail_t fail_cx;
+  logic [2:0] cnt_ctx_hits;
+  logic cnt_ctx_misses;
   logic sq_slot_valid;
   logic sq_slot_ready;
   logic [7:0] sq_slot_id;
@@ -1125,9 +1148,9 @@ module rnic_top #(
       .flush_valid(store_flush_valid),
       .flush_ready(store_flush_ready),
       .flush_qpn(store_flush_qpn),
-      .turn_valid,
-      .turn_ready,
-      .turn_qpn,
+      .turn_valid(sched_turn_valid),
+      .turn_ready(sched_turn_ready),
+      .turn_qpn(sched_turn_qpn),
       .turn_done_valid,
       .turn_done_ready,
       .turn_done_qpn,
@@ -1338,7 +1361,9 @@ module rnic_top #(
       .lop_done_valid(lop0_done_valid),
       .lop_done_ok(lop0_done_ok),
       .cnt_tx_resent_o(cnt_tx_resent__sq_engine),
-      .cnt_tx_rd_requests_o(cnt_tx_rd_requests__sq_engine)
+      .cnt_tx_rd_requests_o(cnt_tx_rd_requests__sq_engine),
+      .pin_o(pin[3:0]),
+      .pin_qpn_o(pin_qpn[95:0])
   );
   msg_pool #(
       .N_QP(N_QP),
@@ -1857,7 +1882,9 @@ module rnic_top #(
       .ev(ev_rs),
       .cnt_rx_sends_o(cnt_rx_sends__rx_responder),
       .cnt_rx_qkey_errors_o(cnt_rx_qkey_errors__rx_responder),
-      .cnt_rx_uc_drops_o(cnt_rx_uc_drops__rx_responder)
+      .cnt_rx_uc_drops_o(cnt_rx_uc_drops__rx_responder),
+      .pin_o(pin[4]),
+      .pin_qpn_o(pin_qpn[119:96])
   );
   rx_placer #(
       .DATA_W(DATA_W)
@@ -2122,7 +2149,9 @@ module rnic_top #(
       .cnt_ack_timeouts_o(cnt_ack_timeouts__rx_completer),
       .cnt_rnr_waits_o(cnt_rnr_waits__rx_completer),
       .cnt_implied_naks_o(cnt_implied_naks__rx_completer),
-      .cnt_tx_spoiled_o(cnt_tx_spoiled__rx_completer)
+      .cnt_tx_spoiled_o(cnt_tx_spoiled__rx_completer),
+      .pin_o(pin[5]),
+      .pin_qpn_o(pin_qpn[143:120])
   );
 
   // -- Completions and events
@@ -2336,14 +2365,14 @@ module rnic_top #(
       .wr3_dat_data,
       .wr3_dat_cnt,
       .wr3_dat_last,
-      .wr4_req_valid(1'b0),
-      .wr4_req_ready(unused_wr4[0]),
-      .wr4_req('0),
-      .wr4_dat_valid(1'b0),
-      .wr4_dat_ready(unused_wr4[1]),
-      .wr4_dat_data('0),
-      .wr4_dat_cnt('0),
-      .wr4_dat_last(1'b0),
+      .wr4_req_valid,
+      .wr4_req_ready,
+      .wr4_req,
+      .wr4_dat_valid,
+      .wr4_dat_ready,
+      .wr4_dat_data,
+      .wr4_dat_cnt,
+      .wr4_dat_last,
       .wr_placed_o(wr_placed),
       .fault_valid,
       .fault_ready,
@@ -2517,99 +2546,257 @@ module rnic_top #(
   );
 
   // -- Contexts and tables
-  qp_context_mgr #(
-      .N_QP(N_QP),
-      .CTX_LAT(CTX_LAT)
-  ) u_qp_context_mgr (
-      .clk_i(core_clk_i),
-      .rst_i(core_rst),
-      .init_done_o(init_done[7]),
-      .cw_valid(ctx_cw_valid),
-      .cw_qpn(ctx_cw_qpn),
-      .cw(ctx_cw),
-      .db_lk_valid(ctx_db_lk_valid),
-      .db_lk_ready(ctx_db_lk_ready),
-      .db_lk_qpn(ctx_db_lk_qpn),
-      .db_ctx_valid(ctx_db_ctx_valid),
-      .db_ctx(ctx_db_ctx),
-      .sch_lk_valid(ctx_sch_lk_valid),
-      .sch_lk_ready(ctx_sch_lk_ready),
-      .sch_lk_qpn(ctx_sch_lk_qpn),
-      .sch_ctx_valid(ctx_sch_ctx_valid),
-      .sch_ctx(ctx_sch_ctx),
-      .wf_lk_valid(ctx_wf_lk_valid),
-      .wf_lk_ready(ctx_wf_lk_ready),
-      .wf_lk_qpn(ctx_wf_lk_qpn),
-      .wf_ctx_valid(ctx_wf_ctx_valid),
-      .wf_ctx(ctx_wf_ctx),
-      .sq_lk_valid(ctx_sq_lk_valid),
-      .sq_lk_ready(ctx_sq_lk_ready),
-      .sq_lk_qpn(ctx_sq_lk_qpn),
-      .sq_ctx_valid(ctx_sq_ctx_valid),
-      .sq_ctx(ctx_sq_ctx),
-      .rs_lk_valid(ctx_rs_lk_valid),
-      .rs_lk_ready(ctx_rs_lk_ready),
-      .rs_lk_qpn(ctx_rs_lk_qpn),
-      .rs_ctx_valid(ctx_rs_ctx_valid),
-      .rs_ctx(ctx_rs_ctx),
-      .re_lk_valid(ctx_re_lk_valid),
-      .re_lk_ready(ctx_re_lk_ready),
-      .re_lk_qpn(ctx_re_lk_qpn),
-      .re_ctx_valid(ctx_re_ctx_valid),
-      .re_ctx(ctx_re_ctx),
-      .cp_lk_valid(ctx_cp_lk_valid),
-      .cp_lk_ready(ctx_cp_lk_ready),
-      .cp_lk_qpn(ctx_cp_lk_qpn),
-      .cp_ctx_valid(ctx_cp_ctx_valid),
-      .cp_ctx(ctx_cp_ctx),
-      .snd_wr_valid(half_snd_wr_valid),
-      .snd_wr_qpn(half_snd_wr_qpn),
-      .snd_wr(half_snd_wr),
-      .snd_lk_valid(half_snd_lk_valid),
-      .snd_lk_ready(half_snd_lk_ready),
-      .snd_lk_qpn(half_snd_lk_qpn),
-      .snd_ctx_valid(half_snd_ctx_valid),
-      .snd_ctx(half_snd_ctx),
-      .ack_wr_valid(half_ack_wr_valid),
-      .ack_wr_qpn(half_ack_wr_qpn),
-      .ack_wr(half_ack_wr),
-      .ack_lk_valid(half_ack_lk_valid),
-      .ack_lk_ready(half_ack_lk_ready),
-      .ack_lk_qpn(half_ack_lk_qpn),
-      .ack_ctx_valid(half_ack_ctx_valid),
-      .ack_ctx(half_ack_ctx),
-      .rcv_wr_valid(half_rcv_wr_valid),
-      .rcv_wr_qpn(half_rcv_wr_qpn),
-      .rcv_wr(half_rcv_wr),
-      .rcv_lk_valid(half_rcv_lk_valid),
-      .rcv_lk_ready(half_rcv_lk_ready),
-      .rcv_lk_qpn(half_rcv_lk_qpn),
-      .rcv_ctx_valid(half_rcv_ctx_valid),
-      .rcv_ctx(half_rcv_ctx),
-      .cps_lk_valid(half_cps_lk_valid),
-      .cps_lk_ready(half_cps_lk_ready),
-      .cps_lk_qpn(half_cps_lk_qpn),
-      .cps_ctx_valid(half_cps_ctx_valid),
-      .cps_ctx(half_cps_ctx),
-      .q_lk_valid,
-      .q_lk_ready,
-      .q_lk_qpn,
-      .q_ctx_valid,
-      .q_conn,
-      .q_snd,
-      .q_ack,
-      .q_rcv,
-      .sqa_lk_valid(ctx_sqa_lk_valid),
-      .sqa_lk_ready(ctx_sqa_lk_ready),
-      .sqa_lk_qpn(ctx_sqa_lk_qpn),
-      .sqa_ctx_valid(ctx_sqa_ctx_valid),
-      .sqa_ctx(ctx_sqa_ctx),
-      .rq_lk_valid(ctx_rq_lk_valid),
-      .rq_lk_ready(ctx_rq_lk_ready),
-      .rq_lk_qpn(ctx_rq_lk_qpn),
-      .rq_ctx_valid(ctx_rq_ctx_valid),
-      .rq_ctx(ctx_rq_ctx)
-  );
+  // The contexts: all on chip, or N_CTX of them.
+  if (N_CTX == N_QP) begin : gen_on_chip
+    qp_context_mgr #(
+        .N_QP(N_QP),
+        .CTX_LAT(CTX_LAT)
+    ) u_qp_context_mgr (
+        .clk_i(core_clk_i),
+        .rst_i(core_rst),
+        .init_done_o(init_done[7]),
+        .cw_valid(ctx_cw_valid),
+        .cw_qpn(ctx_cw_qpn),
+        .cw(ctx_cw),
+        .db_lk_valid(ctx_db_lk_valid),
+        .db_lk_ready(ctx_db_lk_ready),
+        .db_lk_qpn(ctx_db_lk_qpn),
+        .db_ctx_valid(ctx_db_ctx_valid),
+        .db_ctx(ctx_db_ctx),
+        .sch_lk_valid(ctx_sch_lk_valid),
+        .sch_lk_ready(ctx_sch_lk_ready),
+        .sch_lk_qpn(ctx_sch_lk_qpn),
+        .sch_ctx_valid(ctx_sch_ctx_valid),
+        .sch_ctx(ctx_sch_ctx),
+        .wf_lk_valid(ctx_wf_lk_valid),
+        .wf_lk_ready(ctx_wf_lk_ready),
+        .wf_lk_qpn(ctx_wf_lk_qpn),
+        .wf_ctx_valid(ctx_wf_ctx_valid),
+        .wf_ctx(ctx_wf_ctx),
+        .sq_lk_valid(ctx_sq_lk_valid),
+        .sq_lk_ready(ctx_sq_lk_ready),
+        .sq_lk_qpn(ctx_sq_lk_qpn),
+        .sq_ctx_valid(ctx_sq_ctx_valid),
+        .sq_ctx(ctx_sq_ctx),
+        .rs_lk_valid(ctx_rs_lk_valid),
+        .rs_lk_ready(ctx_rs_lk_ready),
+        .rs_lk_qpn(ctx_rs_lk_qpn),
+        .rs_ctx_valid(ctx_rs_ctx_valid),
+        .rs_ctx(ctx_rs_ctx),
+        .re_lk_valid(ctx_re_lk_valid),
+        .re_lk_ready(ctx_re_lk_ready),
+        .re_lk_qpn(ctx_re_lk_qpn),
+        .re_ctx_valid(ctx_re_ctx_valid),
+        .re_ctx(ctx_re_ctx),
+        .cp_lk_valid(ctx_cp_lk_valid),
+        .cp_lk_ready(ctx_cp_lk_ready),
+        .cp_lk_qpn(ctx_cp_lk_qpn),
+        .cp_ctx_valid(ctx_cp_ctx_valid),
+        .cp_ctx(ctx_cp_ctx),
+        .snd_wr_valid(half_snd_wr_valid),
+        .snd_wr_qpn(half_snd_wr_qpn),
+        .snd_wr(half_snd_wr),
+        .snd_lk_valid(half_snd_lk_valid),
+        .snd_lk_ready(half_snd_lk_ready),
+        .snd_lk_qpn(half_snd_lk_qpn),
+        .snd_ctx_valid(half_snd_ctx_valid),
+        .snd_ctx(half_snd_ctx),
+        .ack_wr_valid(half_ack_wr_valid),
+        .ack_wr_qpn(half_ack_wr_qpn),
+        .ack_wr(half_ack_wr),
+        .ack_lk_valid(half_ack_lk_valid),
+        .ack_lk_ready(half_ack_lk_ready),
+        .ack_lk_qpn(half_ack_lk_qpn),
+        .ack_ctx_valid(half_ack_ctx_valid),
+        .ack_ctx(half_ack_ctx),
+        .rcv_wr_valid(half_rcv_wr_valid),
+        .rcv_wr_qpn(half_rcv_wr_qpn),
+        .rcv_wr(half_rcv_wr),
+        .rcv_lk_valid(half_rcv_lk_valid),
+        .rcv_lk_ready(half_rcv_lk_ready),
+        .rcv_lk_qpn(half_rcv_lk_qpn),
+        .rcv_ctx_valid(half_rcv_ctx_valid),
+        .rcv_ctx(half_rcv_ctx),
+        .cps_lk_valid(half_cps_lk_valid),
+        .cps_lk_ready(half_cps_lk_ready),
+        .cps_lk_qpn(half_cps_lk_qpn),
+        .cps_ctx_valid(half_cps_ctx_valid),
+        .cps_ctx(half_cps_ctx),
+        .q_lk_valid,
+        .q_lk_ready,
+        .q_lk_qpn,
+        .q_ctx_valid,
+        .q_conn,
+        .q_snd,
+        .q_ack,
+        .q_rcv,
+        .sqa_lk_valid(ctx_sqa_lk_valid),
+        .sqa_lk_ready(ctx_sqa_lk_ready),
+        .sqa_lk_qpn(ctx_sqa_lk_qpn),
+        .sqa_ctx_valid(ctx_sqa_ctx_valid),
+        .sqa_ctx(ctx_sqa_ctx),
+        .rq_lk_valid(ctx_rq_lk_valid),
+        .rq_lk_ready(ctx_rq_lk_ready),
+        .rq_lk_qpn(ctx_rq_lk_qpn),
+        .rq_ctx_valid(ctx_rq_ctx_valid),
+        .rq_ctx(ctx_rq_ctx)
+    );
+    assign sched_turn_ready = turn_ready;
+    assign turn_valid = sched_turn_valid;
+    assign turn_qpn = sched_turn_qpn;
+    assign ctx_room = 1'b1;
+    assign rd6_valid = 1'b0;
+    assign rd6_req = '0;
+    assign wr4_req_valid = 1'b0;
+    assign wr4_req = '0;
+    assign wr4_dat_valid = 1'b0;
+    assign wr4_dat_data = '0;
+    assign wr4_dat_cnt = '0;
+    assign wr4_dat_last = 1'b0;
+    assign fail_cx_valid = 1'b0;
+    assign fail_cx = '0;
+    assign cnt_ctx_hits = '0;
+    assign cnt_ctx_misses = 1'b0;
+    assign trc_valid_o[22:21] = '0;
+    assign trc_o[1471:1344] = '0;
+    assign trc_sampled_o[22:21] = '0;
+  end else begin : gen_cached
+    ctx_cache #(
+        .DATA_W(DATA_W),
+        .N_CTX(N_CTX),
+        .N_QP(N_QP)
+    ) u_ctx_cache (
+        .clk_i(core_clk_i),
+        .rst_i(core_rst),
+        .init_done_o(init_done[7]),
+        .cfg_base_i(cfg_qp_ctx_base_addr),
+        .room_qpn_i(q_rq_qpn),
+        .room_o(ctx_room),
+        .cw_valid(ctx_cw_valid),
+        .cw_qpn(ctx_cw_qpn),
+        .cw(ctx_cw),
+        .db_lk_valid(ctx_db_lk_valid),
+        .db_lk_ready(ctx_db_lk_ready),
+        .db_lk_qpn(ctx_db_lk_qpn),
+        .db_ctx_valid(ctx_db_ctx_valid),
+        .db_ctx(ctx_db_ctx),
+        .sch_lk_valid(ctx_sch_lk_valid),
+        .sch_lk_ready(ctx_sch_lk_ready),
+        .sch_lk_qpn(ctx_sch_lk_qpn),
+        .sch_ctx_valid(ctx_sch_ctx_valid),
+        .sch_ctx(ctx_sch_ctx),
+        .wf_lk_valid(ctx_wf_lk_valid),
+        .wf_lk_ready(ctx_wf_lk_ready),
+        .wf_lk_qpn(ctx_wf_lk_qpn),
+        .wf_ctx_valid(ctx_wf_ctx_valid),
+        .wf_ctx(ctx_wf_ctx),
+        .sq_lk_valid(ctx_sq_lk_valid),
+        .sq_lk_ready(ctx_sq_lk_ready),
+        .sq_lk_qpn(ctx_sq_lk_qpn),
+        .sq_ctx_valid(ctx_sq_ctx_valid),
+        .sq_ctx(ctx_sq_ctx),
+        .rs_lk_valid(ctx_rs_lk_valid),
+        .rs_lk_ready(ctx_rs_lk_ready),
+        .rs_lk_qpn(ctx_rs_lk_qpn),
+        .rs_ctx_valid(ctx_rs_ctx_valid),
+        .rs_ctx(ctx_rs_ctx),
+        .re_lk_valid(ctx_re_lk_valid),
+        .re_lk_ready(ctx_re_lk_ready),
+        .re_lk_qpn(ctx_re_lk_qpn),
+        .re_ctx_valid(ctx_re_ctx_valid),
+        .re_ctx(ctx_re_ctx),
+        .cp_lk_valid(ctx_cp_lk_valid),
+        .cp_lk_ready(ctx_cp_lk_ready),
+        .cp_lk_qpn(ctx_cp_lk_qpn),
+        .cp_ctx_valid(ctx_cp_ctx_valid),
+        .cp_ctx(ctx_cp_ctx),
+        .snd_wr_valid(half_snd_wr_valid),
+        .snd_wr_qpn(half_snd_wr_qpn),
+        .snd_wr(half_snd_wr),
+        .snd_lk_valid(half_snd_lk_valid),
+        .snd_lk_ready(half_snd_lk_ready),
+        .snd_lk_qpn(half_snd_lk_qpn),
+        .snd_ctx_valid(half_snd_ctx_valid),
+        .snd_ctx(half_snd_ctx),
+        .ack_wr_valid(half_ack_wr_valid),
+        .ack_wr_qpn(half_ack_wr_qpn),
+        .ack_wr(half_ack_wr),
+        .ack_lk_valid(half_ack_lk_valid),
+        .ack_lk_ready(half_ack_lk_ready),
+        .ack_lk_qpn(half_ack_lk_qpn),
+        .ack_ctx_valid(half_ack_ctx_valid),
+        .ack_ctx(half_ack_ctx),
+        .rcv_wr_valid(half_rcv_wr_valid),
+        .rcv_wr_qpn(half_rcv_wr_qpn),
+        .rcv_wr(half_rcv_wr),
+        .rcv_lk_valid(half_rcv_lk_valid),
+        .rcv_lk_ready(half_rcv_lk_ready),
+        .rcv_lk_qpn(half_rcv_lk_qpn),
+        .rcv_ctx_valid(half_rcv_ctx_valid),
+        .rcv_ctx(half_rcv_ctx),
+        .cps_lk_valid(half_cps_lk_valid),
+        .cps_lk_ready(half_cps_lk_ready),
+        .cps_lk_qpn(half_cps_lk_qpn),
+        .cps_ctx_valid(half_cps_ctx_valid),
+        .cps_ctx(half_cps_ctx),
+        .q_lk_valid,
+        .q_lk_ready,
+        .q_lk_qpn,
+        .q_ctx_valid,
+        .q_conn,
+        .q_snd,
+        .q_ack,
+        .q_rcv,
+        .sqa_lk_valid(ctx_sqa_lk_valid),
+        .sqa_lk_ready(ctx_sqa_lk_ready),
+        .sqa_lk_qpn(ctx_sqa_lk_qpn),
+        .sqa_ctx_valid(ctx_sqa_ctx_valid),
+        .sqa_ctx(ctx_sqa_ctx),
+        .rq_lk_valid(ctx_rq_lk_valid),
+        .rq_lk_ready(ctx_rq_lk_ready),
+        .rq_lk_qpn(ctx_rq_lk_qpn),
+        .rq_ctx_valid(ctx_rq_ctx_valid),
+        .rq_ctx(ctx_rq_ctx),
+        .pin_i(pin),
+        .pin_qpn_i(pin_qpn),
+        .turn_in_valid(sched_turn_valid),
+        .turn_in_ready(sched_turn_ready),
+        .turn_in_qpn(sched_turn_qpn),
+        .turn_out_valid(turn_valid),
+        .turn_out_ready(turn_ready),
+        .turn_out_qpn(turn_qpn),
+        .rx_hint_i(early_valid),
+        .rx_hint_qpn_i(early_qpn),
+        .tx_hint_i(wqe_req_valid && wqe_req_ready),
+        .tx_hint_qpn_i(wqe_req_qpn),
+        .rdreq_valid(rd6_valid),
+        .rdreq_ready(rd6_ready),
+        .rdreq(rd6_req),
+        .rdrsp_valid,
+        .rdrsp,
+        .rdrsp_data,
+        .wr_req_valid(wr4_req_valid),
+        .wr_req_ready(wr4_req_ready),
+        .wr_req(wr4_req),
+        .wr_dat_valid(wr4_dat_valid),
+        .wr_dat_ready(wr4_dat_ready),
+        .wr_dat_data(wr4_dat_data),
+        .wr_dat_cnt(wr4_dat_cnt),
+        .wr_dat_last(wr4_dat_last),
+        .wr_placed_i(wr_placed[4]),
+        .fail_valid(fail_cx_valid),
+        .fail_ready(fail_cx_ready),
+        .fail(fail_cx),
+        .cnt_hits_o(cnt_ctx_hits),
+        .cnt_misses_o(cnt_ctx_misses),
+        .trc_valid_o(trc_valid_o[21]),
+        .trc_o(trc_o[1344+:64]),
+        .trc_sampled_o(trc_sampled_o[21]),
+        .trc2_valid_o(trc_valid_o[22]),
+        .trc2_o(trc_o[1408+:64]),
+        .trc2_sampled_o(trc_sampled_o[22])
+    );
+  end
   path_table #(
       .N_PATH(N_PATH)
   ) u_path_table (
@@ -2651,7 +2838,7 @@ module rnic_top #(
       (place_take && (place.has_cqe || place.alone)) ||
       (cplace_take && (cplace.has_cqe || cplace.alone)),
       at_valid && at_ready,
-      1'b0,
+      wr4_req_valid && wr4_req_ready,
       wr3_req_valid && wr3_req_ready, wr2_req_valid && wr2_req_ready,
       wr1_req_valid && wr1_req_ready, wr0_req_valid && wr0_req_ready,
       resp_valid && resp_ready && completer_decides, req_valid && req_ready};
@@ -2767,7 +2954,10 @@ module rnic_top #(
       .cnt_cmd_done_o(cnt_cmd_done__cmd_unit),
       .cnt_cmd_errors_o(cnt_cmd_errors__cmd_unit),
       // of the sending side: rx_completer
-      .fail_sq_i(fail_src == 3'd1)
+      .fail_sq_i(fail_src == 3'd1),
+      .ctx_room_i(ctx_room),
+      .pin_o(pin[6]),
+      .pin_qpn_o(pin_qpn[167:144])
   );
 
   // -- Registers, reset
@@ -2799,6 +2989,7 @@ module rnic_top #(
       .cap_data_gen_fcs_i(1'(GEN_FCS)),
       .cap_qp_n_qp_i(24'(N_QP)),
       .cap_qp_page_shift_i(4'($clog2(UAR_STRIDE))),
+      .cap_qp_ctx_log2_i((N_CTX == N_QP) ? 4'd0 : 4'($clog2(N_CTX))),
       .cap_cq_n_cq_i(16'(N_CQ)),
       .cap_cq_n_eq_i(16'(N_EQ)),
       .cap_mr_n_mr_i(16'(N_MR)),
@@ -2981,14 +3172,16 @@ module rnic_top #(
   localparam int unsigned FAIL_W = $bits(fail_dma);
   logic unused_fail_last;
   stream_arb_rr #(
-      .N(5),
+      .N(6),
       .W(FAIL_W)
   ) u_fail_arb (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
-      .in_valid({fault_valid, fail_re_valid, fail_cg_valid, fail_cp_valid, fail_rs_valid}),
-      .in_ready({fault_ready, fail_re_ready, fail_cg_ready, fail_cp_ready, fail_rs_ready}),
-      .in_data({fail_dma, fail_re, fail_cg, fail_cp, fail_rs}),
+      .in_valid({fail_cx_valid, fault_valid, fail_re_valid, fail_cg_valid, fail_cp_valid,
+          fail_rs_valid}),
+      .in_ready({fail_cx_ready, fault_ready, fail_re_ready, fail_cg_ready, fail_cp_ready,
+          fail_rs_ready}),
+      .in_data({fail_cx, fail_dma, fail_re, fail_cg, fail_cp, fail_rs}),
       .in_last('1),
       .out_valid(fail_valid),
       .out_ready(fail_ready),
@@ -3164,9 +3357,10 @@ module rnic_top #(
       .pulse_o(cnt_rx_buffer_drops)
   );
 
-  localparam int unsigned N_WIDE = 5;
+  localparam int unsigned N_WIDE = 6;
   localparam logic [N_WIDE*16-1:0] WIDE_INDEX = {
-      16'(rnic_regs_pkg::CNT_TRACE_LOST), 16'(rnic_regs_pkg::CNT_DMA_WRITE_BYTES),
+      16'(rnic_regs_pkg::CNT_CTX_HITS),
+          16'(rnic_regs_pkg::CNT_TRACE_LOST), 16'(rnic_regs_pkg::CNT_DMA_WRITE_BYTES),
           16'(rnic_regs_pkg::CNT_DMA_READ_BYTES), 16'(rnic_regs_pkg::CNT_TX_BYTES),
           16'(rnic_regs_pkg::CNT_RX_BYTES)};
   always_comb begin
@@ -3244,12 +3438,14 @@ module rnic_top #(
     cnt_inc[rnic_regs_pkg::CNT_ATOMICS] = cnt_atomics__atomic_unit;
     cnt_inc[rnic_regs_pkg::CNT_MTT_HITS] = cnt_mtt_hits__mr_table;
     cnt_inc[rnic_regs_pkg::CNT_MTT_MISSES] = cnt_mtt_misses__mr_table;
+    cnt_inc[rnic_regs_pkg::CNT_CTX_MISSES] = cnt_ctx_misses;
     cnt_inc[rnic_regs_pkg::CNT_CORE_CYCLES] = 1'b1;
   end
-  assign cnt_amount = {trace_lost_amount, cnt_dma_write_bytes_amount__dma_master,
+  assign cnt_amount = {16'(cnt_ctx_hits), trace_lost_amount, cnt_dma_write_bytes_amount__dma_master,
                        cnt_dma_read_bytes_amount__dma_master, cnt_tx_bytes_amount__cdc_tx,
                        cnt_rx_bytes_amount__rx_parser};
-  assign cnt_add = {trace_lost_pulse, cnt_dma_write_bytes_amount__dma_master != 16'd0,
+  assign cnt_add = {cnt_ctx_hits != 3'd0, trace_lost_pulse,
+                    cnt_dma_write_bytes_amount__dma_master != 16'd0,
                     cnt_dma_read_bytes_amount__dma_master != 16'd0, cnt_tx_frames__cdc_tx,
                     cnt_rx_bytes_amount__rx_parser != 16'd0};
 
@@ -3297,14 +3493,11 @@ module rnic_top #(
       .tmo_rnr
   );
 
-  // dma_master's read client for contexts in host memory.
-  assign rd6_valid = 1'b0;
-  assign rd6_req = '0;
-
   // Hints and levels that later blocks use, and settings that wait for theirs.
   logic unused;
   assign unused = ^{early_valid, early_qpn, rx_level_rows, underrun_qpn, underrun_psn, rd6_ready,
-      unused_wr4, unused_fail_last, unused_db_last, unused_db_src, unused_terr_last,
+      wr4_req_ready, wr4_dat_ready, pin, pin_qpn, fail_cx_ready, unused_fail_last,
+      unused_db_last, unused_db_src, unused_terr_last,
       unused_terr_src, unused_ev_last, unused_ev_src, cfg_qp_ctx_base_addr, cfg_mrc_path_mask_mask,
       cfg_cc_global_ctrl_mode, cfg_cc_global_ctrl_enable, cfg_cc_global_ctrl_reserved,
       bar2_awaddr[31:22], bar2_araddr[31:22], fault.is_queue};

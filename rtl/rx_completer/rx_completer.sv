@@ -141,7 +141,10 @@ module rx_completer (
     output logic                cnt_ack_timeouts_o,
     output logic                cnt_rnr_waits_o,
     output logic                cnt_implied_naks_o,
-    output logic                cnt_tx_spoiled_o
+    output logic                cnt_tx_spoiled_o,
+    // the QP whose context is in use
+    output logic                pin_o,
+    output logic [23:0]         pin_qpn_o
 );
   typedef enum logic [3:0] {
     LOOK, CONTEXT, PATH, EVAL, HEAD, ACT, PLACE, CLOSE, TELL, SETTLE
@@ -949,6 +952,9 @@ module rx_completer (
   assign trc2_valid_o = retire;
   assign trc2_o = {rnic_pkg::TRC_COMPLETE, qpn_q, 16'd0, h.wqe_index};
   assign trc2_sampled_o = h.sampled;
+
+  assign pin_o = state_q != LOOK;
+  assign pin_qpn_o = qpn_q;
 
   logic unused;
   assign unused = ^{m_q, c_q, a_q, cps_ctx, h, cp_ctx, beyond, err_gap, at_gap, first_gap,

@@ -95,6 +95,9 @@ module rx_responder (
     output logic                  cnt_rx_uc_drops_o,
     output logic                  cnt_rx_sends_o,
     output logic                  cnt_msgs_flushed_o,
+    // the QP whose context is in use
+    output logic                  pin_o,
+    output logic [23:0]           pin_qpn_o,
     output logic                  trc_valid_o,
     output logic [63:0]           trc_o,
     output logic                  trc_sampled_o
@@ -792,6 +795,9 @@ module rx_responder (
   assign trc_valid_o = decision_out && execute;
   assign trc_o = {rnic_pkg::TRC_RX_EXEC, qpn_q, 8'd0, m_q.psn};
   assign trc_sampled_o = 1'b1;
+
+  assign pin_o = state_q != LOOK;
+  assign pin_qpn_o = qpn_q;
 
   logic unused;
   assign unused = ^{c_q, path, m_q, rqh, piece_level, out_level, ev_level, seg_left, read_sum};

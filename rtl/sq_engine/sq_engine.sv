@@ -142,7 +142,10 @@ module sq_engine #(
     input  logic                    lop_done_valid,
     input  logic                    lop_done_ok,
     output logic                    cnt_tx_resent_o,
-    output logic                    cnt_tx_rd_requests_o
+    output logic                    cnt_tx_rd_requests_o,
+    // QPs whose context is in use: looked up, the next turn, the turn, a replay or order
+    output logic [3:0]              pin_o,
+    output logic [95:0]             pin_qpn_o
 );
   localparam int unsigned PKT_W = $bits(txp);
   localparam int unsigned RDREQ_W = $bits(rdreq);
@@ -1034,6 +1037,9 @@ module sq_engine #(
   assign trc2_valid_o = pkt_go && pkt_need_read;
   assign trc2_o = {rnic_pkg::TRC_PAY_READ, t_qpn_q, 8'd0, w_q.next_psn};
   assign trc2_sampled_o = x_smp_q;
+
+  assign pin_o = {m_q != M_IDLE, t_valid_q, f_full_q, begun};
+  assign pin_qpn_o = {m_qpn_q, t_qpn_q, f_qpn_q, turn_qpn};
 
   logic unused;
   assign unused = ^{c_q, hd, txp_level, rd_level, td_level, lerr_level, rwd_level,

@@ -43,6 +43,7 @@ driver::Ip Host::ip(uint8_t id) const {
 
 void Host::start_device(const driver::Mac& own) {
   nic_->probe();
+  if (config_.contexts) nic_->use_contexts();
   const pcie::Config& pcie = node_.config().pcie;
   const auto code = [](uint32_t bytes) {
     return static_cast<uint32_t>(std::countr_zero(bytes / 128));
@@ -105,6 +106,8 @@ void Host::restart(uint8_t peer_id) {
 
 void Host::ignore_written_rings(mem::MemoryChecker& checker) const {
   for (const auto& [addr, size] : rings_) node_.ignore(checker, addr, size);
+  if (const driver::DmaMemory* c = nic_->contexts())
+    node_.ignore(checker, c->bus_addr(), c->size());
 }
 
 void Host::ignore_rings(mem::MemoryChecker& checker) const {

@@ -37,6 +37,7 @@ struct HostConfig {
   uint32_t dma_timeout_us = 10'000;
   bool peer_to_peer = true;  // GDR_BAR_EN
   bool relaxed = true;
+  bool contexts = true;  // memory for contexts that do not fit on chip
 };
 
 enum class Place : uint8_t { kHost, kGpu, kDevice };

@@ -49,6 +49,7 @@ enum CmdStatus : uint8_t {
   kNotFound,
   kBadTransition,
   kMissingAttr,
+  kNoContext = 10,
 };
 enum Mask : uint32_t {
   kPkey = 1,
@@ -113,6 +114,7 @@ struct Model {
   std::map<unsigned, unsigned> mr_pd, cq_eq;  // exists: what it uses
   std::map<unsigned, Cmd> mr, cq, eq, paths;
   std::array<Qp, kNQp> qp{};
+  unsigned no_context = kNQp;  // a QP for whose context there is no place
 
   bool pd_used(unsigned n) const {
     for (auto [i, p] : mr_pd)
@@ -232,6 +234,7 @@ struct Model {
             c.get(64, 8) % 64 != 0) {
           return kBadParam;
         }
+        if (n == no_context) return kNoContext;
         q = {};
         q.exists = true;
         q.pd = p;
@@ -413,6 +416,7 @@ class World {
     top.q_rq_prod_i = 0xBB;
     bench.on_sample([this] { sample(); });
     bench.on_drive([this] { top.qpi_ready_i = order_stall_() ? 0 : top_ready; });
+    bench.on_drive([this] { top.ctx_room_i = top.q_rq_qpn_o != model.no_context; });
     bench.on_drive([this] { top.settled_i = top.settle_o != 0 && !order_stall_(); });
     bench.reset();
     bench.wait(
@@ -692,6 +696,7 @@ TEST_CASE("random commands change exactly what the rules say and answer with the
   for (double p : {0.0, 0.4}) {
     World w(Stall::random(p), p == 0 ? 2 : 6);
     auto random = rng("commands");
+    w.model.no_context = 3;
     std::map<unsigned, unsigned> seen;
     std::set<std::pair<unsigned, unsigned>> transitions;
     for (int i = 0; i < 8000; ++i) {
@@ -702,7 +707,7 @@ TEST_CASE("random commands change exactly what the rules say and answer with the
       if (c.op() == kModifyQp && s == kOk) transitions.insert({from, w.model.qp[c.number()].state});
     }
     for (unsigned s : {kOk, kBadOpcode, kBadIndex, kBadState, kBadParam, kInUse, kNotFound,
-                       kBadTransition, kMissingAttr}) {
+                       kBadTransition, kMissingAttr, kNoContext}) {
       INFO("status " << s);
       CHECK(seen[s] > 2);
     }

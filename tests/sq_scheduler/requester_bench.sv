@@ -246,7 +246,7 @@ module requester_bench #(
       .sqa_lk_valid, .sqa_lk_ready, .sqa_lk_qpn, .sqa_ctx_valid, .sqa_ctx, .msg_push_list(mp_list),
       .passed_valid, .passed_ready, .passed_qpn,
       .lop_valid, .lop_ready, .lop, .lop_done_valid, .lop_done_ok,
-      .cnt_tx_resent_o, .cnt_tx_rd_requests_o);
+      .cnt_tx_resent_o, .cnt_tx_rd_requests_o, .pin_o(), .pin_qpn_o());
 
   msg_pool #(.N_QP(N_QP), .N_MSG(N_MSG)) u_pool (
       .clk_i, .rst_i, .init_done_o(done[3]), .msg_push_valid(mp_valid), .msg_push_ready(mp_ready),
