@@ -10,7 +10,7 @@ namespace rnic::regs {
 namespace {
 
 constexpr unsigned kCell = 30;        // of one bit
-constexpr unsigned kLeft = 46;        // for byte numbers
+constexpr unsigned kLeft = 72;        // for byte numbers
 constexpr unsigned kNumbers = 14;     // height of the bit numbers
 constexpr unsigned kChar = 7;         // width of a character
 constexpr unsigned kHeight = 26;      // of a box with a horizontal name

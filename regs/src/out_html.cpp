@@ -135,6 +135,7 @@ class Page : private Lines {
       }
     }
     line("<p>{}</p>", esc(map_.desc));
+    line("<div data-group>");  // nothing to be found in it
     line(
         "<p class=\"meta\">Offsets in bytes from the block. Of a 64-bit register read the low word "
         "first (it takes a snapshot of the high one) and write the high word last (it commits "
@@ -143,12 +144,16 @@ class Page : private Lines {
         "ro\"></span>read only<span class=\"key wo\"></span>write only<span class=\"key "
         "act\"></span>an access acts<span class=\"key gap\"></span>reserved: reads 0, ignores "
         "writes</p>");
-    if (used.empty()) return;
+    if (used.empty()) {
+      end_group();
+      return;
+    }
     line("<table><tr><th class=\"n\">access</th><th>meaning</th></tr>");
     for (const auto a : used) {
       line("<tr><td class=\"n\">{}</td><td>{}</td></tr>", access_name(a), access_info(a).text);
     }
     line("</table>");
+    end_group();
   }
 
   void group(std::string_view title) { line("<div data-group><h2>{}</h2>", title); }
