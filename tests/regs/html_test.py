@@ -85,7 +85,7 @@ def chromium(path, *options):
     try:
         return subprocess.run([BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                                f"--user-data-dir={profile}", "--enable-logging=stderr", "--log-level=0", *options,
-                               pathlib.Path(path).as_uri()], capture_output=True, text=True, timeout=240, check=True)
+                               pathlib.Path(path).as_uri()], capture_output=True, text=True, timeout=900, check=True)
     finally:
         shutil.rmtree(profile, ignore_errors=True)
 
