@@ -24,6 +24,8 @@ constexpr std::array kOutputs = {
     Output{"rdl", "SystemRDL 2.0", false, out_rdl},
     Output{"ipxact", "IP-XACT (IEEE 1685-2014)", false, out_ipxact},
     Output{"svd", "CMSIS-SVD 1.3", false, out_svd},
+    Output{"html", "One searchable HTML page with bit diagrams", false, out_html},
+    Output{"py", "Python module for bring-up scripts", false, out_py},
 };
 
 }  // namespace

@@ -55,6 +55,8 @@ void out_props(const Map& map, OutFiles& files);
 void out_rdl(const Map& map, OutFiles& files);
 void out_ipxact(const Map& map, OutFiles& files);
 void out_svd(const Map& map, OutFiles& files);
+void out_html(const Map& map, OutFiles& files);
+void out_py(const Map& map, OutFiles& files);
 
 // Parts of out_sv.
 [[nodiscard]] std::string emit_sv_desc_pkg(const Map& map);

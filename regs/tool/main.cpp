@@ -8,27 +8,31 @@
 //       only the diagnostics, and warnings about what is hard on drivers
 //   rnic-regs decode map.yaml --block csr dump.txt
 //       a dump with names
+//   rnic-regs diff old.yaml new.yaml
+//       what has changed, and whether software and RTL must change with it
+//   rnic-regs fmt map.yaml
+//       the canonical layout, with comments; with --check status 1 when it differs
 //   rnic-regs schema
 //       the JSON Schema of maps
 //   rnic-regs import map.rdl -o map.yaml
 //       SystemRDL 2.0 to a map
 //
 // Exit status: 0 done, 1 the map has errors or (--check) a file differs, 2 wrong use or a file that
-// cannot be written.
+// cannot be written. Of diff: 0 identical, 1 compatible, 2 breaking, 3 errors and wrong use.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "commands.hpp"
 #include "decode.hpp"
-#include "expr.hpp"
+#include "files.hpp"
 #include "lint.hpp"
 #include "map_keys.hpp"
 #include "model.hpp"
@@ -40,54 +44,7 @@
 namespace {
 
 namespace fs = std::filesystem;
-
-std::optional<std::string> read_file(const fs::path& p) {
-  std::ifstream in(p, std::ios::binary);
-  if (!in) return std::nullopt;
-  std::stringstream s;
-  s << in.rdbuf();
-  return s.str();
-}
-
-bool write_file(const fs::path& p, const std::string& text) {
-  std::error_code ec;
-  if (p.has_parent_path()) fs::create_directories(p.parent_path(), ec);
-  std::ofstream out(p, std::ios::binary | std::ios::trunc);
-  out << text;
-  return static_cast<bool>(out.flush());
-}
-
-struct MapOptions {
-  std::string path;
-  std::vector<std::string> defines;  // NAME=VALUE
-};
-
-std::optional<rnic::regs::ParameterValues> parameter_values(
-    const std::vector<std::string>& defines) {
-  rnic::regs::ParameterValues values;
-  for (const auto& d : defines) {
-    const auto eq = d.find('=');
-    try {
-      const auto none = [](const std::string&) { return std::nullopt; };
-      values.emplace_back(
-          d.substr(0, eq),
-          rnic::regs::eval_expr(eq == std::string::npos ? std::string() : d.substr(eq + 1), none));
-    } catch (const rnic::regs::ExprError&) {
-      fmt::print(stderr, "-D {}: write NAME=NUMBER\n", d);
-      return std::nullopt;
-    }
-  }
-  return values;
-}
-
-std::optional<rnic::regs::Map> load(const MapOptions& o) {
-  rnic::regs::Diagnostics diags(o.path);
-  const auto values = parameter_values(o.defines);
-  if (!values) return std::nullopt;
-  auto map = rnic::regs::load_map_file(o.path, diags, *values);
-  std::fputs(diags.text().c_str(), stderr);
-  return map;
-}
+using namespace rnic::regs::tool;
 
 struct LintCommand {
   MapOptions map;
@@ -211,11 +168,6 @@ int import(const ImportOptions& o) {
   return 0;
 }
 
-void add_map(CLI::App& command, MapOptions& o) {
-  command.add_option("map", o.path, "The map (YAML).")->required();
-  command.add_option("-D,--define", o.defines, "Value of a parameter of the map, NAME=VALUE.");
-}
-
 std::string output_help() {
   std::string s = "Which outputs, or all; without it those marked *:";
   for (const auto& x : rnic::regs::all_outputs()) {
@@ -283,6 +235,10 @@ int main(int argc, char** argv) {
   what->require_option(1);
   decode_cmd->add_flag("--binary", decode_options.binary, "The descriptor is raw bytes, not hex.");
 
+  DiffOptions diff_options;
+  auto* diff_cmd = add_diff(app, diff_options);
+  FmtOptions fmt_options;
+  auto* fmt_cmd = add_fmt(app, fmt_options);
   auto* schema_cmd = app.add_subcommand("schema", "Print the JSON Schema of maps, for editors.");
   ImportOptions import_options;
   auto* import_cmd = app.add_subcommand("import", "SystemRDL 2.0 to a map.");
@@ -297,10 +253,12 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
+    return app.exit(e) == 0 ? 0 : diff_cmd->parsed() ? kDiffTrouble : 2;
   }
   if (gen_cmd->parsed()) return resolve_outputs(gen_options.outputs) ? gen(gen_options) : 2;
   if (decode_cmd->parsed()) return decode(decode_options);
+  if (diff_cmd->parsed()) return diff(diff_options);
+  if (fmt_cmd->parsed()) return format(fmt_options);
   if (schema_cmd->parsed()) {
     fmt::print("{}", rnic::regs::json_schema());
     return 0;
