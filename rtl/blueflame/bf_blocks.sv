@@ -2,8 +2,9 @@
 // BAR1 writes into whole 64-byte blocks: an AXI4 write slave that merges the pieces of one block
 // until all of its bytes are there. Throughput: one block per cycle (DATA_W 1024: a beat with two
 // blocks takes 2 cycles). Latency: 1 cycle from the beat that completes a block to blk_valid. A
-// block whose bytes do not all come before another block begins, or within IDLE_CYCLES, leaves with
-// blk_partial, its missing bytes undefined. Reads are not offered: BAR1 is write only.
+// block whose bytes do not all come before another block begins, before one of them comes again, or
+// within IDLE_CYCLES, leaves with blk_partial, its missing bytes undefined. Reads are not offered:
+// BAR1 is write only.
 `include "rnic_assert.svh"
 module bf_blocks #(
     parameter int unsigned DATA_W = 512,
@@ -110,7 +111,8 @@ module bf_blocks #(
   logic [63:0] hold_mask_q, merged_mask;
   logic holding, same, whole, evict, out_free, merge;
   assign holding = hold_mask_q != 64'd0;
-  assign same = holding && hold_addr_q == piece_addr;
+  // A byte that comes again belongs to a new push: what was held stays partial, the two never mix.
+  assign same = holding && hold_addr_q == piece_addr && (hold_mask_q & piece_mask) == 64'd0;
   localparam int unsigned TW = $clog2(IDLE_CYCLES + 1);
   logic [TW-1:0] idle_q;
   logic stale;

@@ -53,7 +53,7 @@ class Model {
   }
   void piece(const Piece& p) {
     if (p.mask == 0) return;
-    if (mask_ != 0 && addr_ != p.block) timeout();
+    if (mask_ != 0 && (addr_ != p.block || (mask_ & p.mask) != 0)) timeout();
     if (mask_ == 0) data_.fill(0);
     addr_ = p.block;
     for (unsigned i = 0; i < 64; ++i)
@@ -369,6 +369,28 @@ TEST_CASE("a push that stops is given up in time: with its control segment it be
   w.burst(8 * w.slice(), w.wqe(0, 1));
   w.settle();
   CHECK(w.bf.size() == 1);
+}
+
+TEST_CASE("a push that begins anew over an unfinished one does not mix with it") {
+  World<Vblueflame, 512, 1000> w;
+  const auto a = w.wqe(0, 40), b = w.wqe(0, 41);
+  const auto part = [](const std::vector<uint8_t>& v, int from, int to) {
+    return std::vector<uint8_t>(v.begin() + from, v.begin() + to);
+  };
+  // The end of b would complete the beginning of a.
+  w.burst(5 * w.slice(), part(a, 0, 40));
+  w.burst(5 * w.slice(), part(b, 0, 16));
+  w.burst(5 * w.slice() + 40, part(b, 40, 64));
+  w.settle();
+  CHECK(w.bf.size() == 0);
+  CHECK(w.db.items() == std::vector<Db>{{5, 41}, {5, 42}});
+  // A whole push behind a broken one is executed, and the broken one is not forgotten.
+  w.burst(6 * w.slice(), part(a, 0, 40));
+  w.burst(6 * w.slice(), part(b, 0, 64));
+  w.settle();
+  REQUIRE(w.bf.size() == 1);
+  CHECK(w.model.pushes.at(0).index == 41);
+  CHECK(w.db.items().back() == Db{6, 41});
 }
 
 TEST_CASE("reset in the middle of a push forgets it") {
