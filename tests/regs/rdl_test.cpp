@@ -70,7 +70,7 @@ void check_yaml(const Map& map) {
   CHECK(write_yaml(*again) == write_yaml(map));
 }
 
-const Register& reg(const Block& b, const std::string& name) {
+const Register& reg(const Block& b, std::string_view name) {
   for (const auto& r : b.registers) {
     if (r.name == name) return r;
   }
@@ -78,7 +78,7 @@ const Register& reg(const Block& b, const std::string& name) {
   throw 0;
 }
 
-const Field& field(const Register& r, const std::string& name) {
+const Field& field(const Register& r, std::string_view name) {
   for (const auto& f : r.fields) {
     if (f.name == name) return f;
   }
