@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include "outputs.hpp"
 #include "tests/regs/compile.hpp"
