@@ -14,8 +14,8 @@ import re
 import sys
 from itertools import product
 
-from xml_rules import (ACCESS, MODIFIED_WRITE, Field, RuleError, check_fields, check_order, load, one_of,
-                       text_of, unique)
+from xml_rules import (ACCESS, MODIFIED_WRITE, Field, RuleError, check_fields, check_order, one_of,
+                       print_map, text_of, unique)
 
 NS = "{http://www.accellera.org/XMLSchema/IPXACT/1685-2014}"
 NAMES = "one:name opt:displayName opt:description"
@@ -196,13 +196,7 @@ class Reader:
 
 def main():
     reader = Reader()
-    try:
-        reader.component(load(sys.argv[1]))
-    except RuleError as error:
-        print(f"{sys.argv[1]}: {error}")
-        return 1
-    print("\n".join([f.text() for f in reader.fields] + reader.others))
-    return 0
+    return print_map(sys.argv[1], reader.component, reader)
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@ Vendor extensions are passed over. Status 1 with the rule that is broken.
 import copy
 import re
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from xml_rules import (ACCESS, MODIFIED_WRITE, Field, RuleError, check_fields, check_order, load, one_of,
-                       text_of, unique)
+from xml_rules import (ACCESS, MODIFIED_WRITE, Field, RuleError, check_fields, check_order, one_of,
+                       print_map, text_of, unique)
 
 PROPERTIES = "opt:size opt:access opt:protection opt:resetValue opt:resetMask"
 DIM = "one:dim one:dimIncrement opt:dimIndex opt:dimName opt:dimArrayIndex"
@@ -314,13 +314,7 @@ class Reader:
 
 def main():
     reader = Reader()
-    try:
-        reader.device(load(sys.argv[1]))
-    except RuleError as error:
-        print(f"{sys.argv[1]}: {error}")
-        return 1
-    print("\n".join([f.text() for f in reader.fields] + reader.others))
-    return 0
+    return print_map(sys.argv[1], reader.device, reader)
 
 
 if __name__ == "__main__":

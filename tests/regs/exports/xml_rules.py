@@ -2,7 +2,7 @@
 """What the readers of XML exports share: element order, numbers, and one way to print a map.
 
     check_order(node, "one:name opt:description any:register", "reg")
-    print_fields([Field(...), ...])
+    sys.exit(print_map(sys.argv[1], reader.device, reader))
 
 A schema that is a sequence is written as words COUNT:NAME in its order; COUNT is one, opt, any or some,
 NAME may be a choice a|b that repeats in any order. Everything that breaks a rule raises RuleError.
@@ -120,3 +120,14 @@ def unique(names, where):
         if name in seen:
             raise RuleError(f"{where}: two elements are named {name}")
         seen.add(name)
+
+
+def print_map(path, read, reader):
+    """Prints what `read` puts into reader.fields and reader.others (lines); returns the exit status."""
+    try:
+        read(load(path))
+    except RuleError as error:
+        print(f"{path}: {error}")
+        return 1
+    print("\n".join([f.text() for f in reader.fields] + reader.others))
+    return 0
