@@ -36,7 +36,7 @@ module dma_master #(
 
   // Read clients: 0 wqe_fetch_engine (RD_WQE), 1 sq_engine and 2 resp_engine (RD_PAYLOAD, into
   // slots of tx_buffer), 3 rq_store (RD_RQ), 4 atomic_unit (RD_ATOMIC), 5 mr_table (RD_MTT), 6
-  // qp_context_mgr (RD_CTX).
+  // ctx_cache (RD_CTX).
   input  logic                     rd0_valid,
   output logic                     rd0_ready,
   input  rnic_pkg::dma_rd_req_t    rd0_req,

@@ -412,7 +412,7 @@ package rnic_pkg;
   localparam logic [3:0] RD_RQ = 4'd2;       // rq_store: receive WQEs
   localparam logic [3:0] RD_ATOMIC = 4'd3;   // atomic_unit
   localparam logic [3:0] RD_MTT = 4'd4;      // mr_table: page lists
-  localparam logic [3:0] RD_CTX = 4'd5;      // qp_context_mgr: contexts in host memory
+  localparam logic [3:0] RD_CTX = 4'd5;      // ctx_cache: contexts in host memory
 
   localparam logic [1:0] TGT_HOST = 2'd0;
   localparam logic [1:0] TGT_GPU = 2'd1;

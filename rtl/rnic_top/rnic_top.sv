@@ -2660,6 +2660,9 @@ module rnic_top #(
     assign trc_valid_o[22:21] = '0;
     assign trc_o[1471:1344] = '0;
     assign trc_sampled_o[22:21] = '0;
+    logic unused_cached;
+    assign unused_cached = ^{early_valid, early_qpn, pin, pin_qpn, cfg_qp_ctx_base_addr, rd6_ready,
+        wr4_req_ready, wr4_dat_ready, fail_cx_ready};
   end else begin : gen_cached
     ctx_cache #(
         .DATA_W(DATA_W),
@@ -3495,10 +3498,9 @@ module rnic_top #(
 
   // Hints and levels that later blocks use, and settings that wait for theirs.
   logic unused;
-  assign unused = ^{early_valid, early_qpn, rx_level_rows, underrun_qpn, underrun_psn, rd6_ready,
-      wr4_req_ready, wr4_dat_ready, pin, pin_qpn, fail_cx_ready, unused_fail_last,
-      unused_db_last, unused_db_src, unused_terr_last,
-      unused_terr_src, unused_ev_last, unused_ev_src, cfg_qp_ctx_base_addr, cfg_mrc_path_mask_mask,
-      cfg_cc_global_ctrl_mode, cfg_cc_global_ctrl_enable, cfg_cc_global_ctrl_reserved,
+  assign unused = ^{rx_level_rows, underrun_qpn, underrun_psn, unused_fail_last, unused_db_last,
+      unused_db_src, unused_terr_last, unused_terr_src, unused_ev_last, unused_ev_src,
+      cfg_mrc_path_mask_mask, cfg_cc_global_ctrl_mode, cfg_cc_global_ctrl_enable,
+      cfg_cc_global_ctrl_reserved,
       bar2_awaddr[31:22], bar2_araddr[31:22], fault.is_queue};
 endmodule
