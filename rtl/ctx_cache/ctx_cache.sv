@@ -221,385 +221,95 @@ module ctx_cache #(
   for (genvar h = 0; h < 4; h++) begin : gen_slot
     assign half_slot[h*SW+:SW] = own_wr[h] ? own_slot[h*SW+:SW] : img_slot;
   end
-  logic [CONN_W-1:0] w_conn, i_conn;
-  logic [SEND_W-1:0] w_snd, i_snd;
-  logic [ACK_W-1:0] w_ack, i_ack;
-  logic [RECV_W-1:0] w_rcv, i_rcv;
+  logic [CONN_W-1:0] i_conn;
+  logic [SEND_W-1:0] i_snd;
+  logic [ACK_W-1:0] i_ack;
+  logic [RECV_W-1:0] i_rcv;
+  logic [IMG_W-1:0] half_data;
   assign {i_conn, i_snd, i_ack, i_rcv} = img;
-  assign w_conn = own_wr[3] ? cw : i_conn;
-  assign w_snd = own_wr[2] ? snd_wr : i_snd;
-  assign w_ack = own_wr[1] ? ack_wr : i_ack;
-  assign w_rcv = own_wr[0] ? rcv_wr : i_rcv;
+  assign half_data = {own_wr[3] ? cw : i_conn, own_wr[2] ? snd_wr : i_snd,
+                      own_wr[1] ? ack_wr : i_ack, own_wr[0] ? rcv_wr : i_rcv};
   assign stolen = {q_conn, q_snd, q_ack, q_rcv};
 
   // --------------------------------------------------------------------------------------- readers
-  ctx_port #(
-      .W(CONN_W),
-      .N_CTX(N_CTX),
-      .N_QP(N_QP)
-  ) u_sq (
-      .clk_i,
-      .rst_i,
-      .on_i(on),
-      .wr_i(half_wr[3]),
-      .wr_slot_i(half_slot[3*SW+:SW]),
-      .wr_data_i(w_conn),
-      .lk_valid(sq_lk_valid),
-      .lk_ready(sq_lk_ready),
-      .lk_qpn(sq_lk_qpn),
-      .ctx_valid(sq_ctx_valid),
-      .ctx(sq_ctx),
-      .look_o(look[0]),
-      .look_qpn_o(look_qpn[0*24+:24]),
-      .hit_i(hit[0]),
-      .slot_i(slot[0*SW+:SW]),
-      .hit_o(port_hit[0]),
-      .ask_o(ask[0]),
-      .taken_i(taken[0]),
-      .none_valid_i(none_valid),
-      .none_qpn_i(none_qpn),
-      .steal_i(1'b0),
-      .steal_slot_i('0)
-  );
-  ctx_port #(
-      .W(SEND_W),
-      .N_CTX(N_CTX),
-      .N_QP(N_QP)
-  ) u_snd (
-      .clk_i,
-      .rst_i,
-      .on_i(on),
-      .wr_i(half_wr[2]),
-      .wr_slot_i(half_slot[2*SW+:SW]),
-      .wr_data_i(w_snd),
-      .lk_valid(snd_lk_valid),
-      .lk_ready(snd_lk_ready),
-      .lk_qpn(snd_lk_qpn),
-      .ctx_valid(snd_ctx_valid),
-      .ctx(snd_ctx),
-      .look_o(look[1]),
-      .look_qpn_o(look_qpn[1*24+:24]),
-      .hit_i(hit[1]),
-      .slot_i(slot[1*SW+:SW]),
-      .hit_o(port_hit[1]),
-      .ask_o(ask[1]),
-      .taken_i(taken[1]),
-      .none_valid_i(none_valid),
-      .none_qpn_i(none_qpn),
-      .steal_i(1'b0),
-      .steal_slot_i('0)
-  );
-  ctx_port #(
-      .W(ACK_W),
-      .N_CTX(N_CTX),
-      .N_QP(N_QP)
-  ) u_sqa (
-      .clk_i,
-      .rst_i,
-      .on_i(on),
-      .wr_i(half_wr[1]),
-      .wr_slot_i(half_slot[1*SW+:SW]),
-      .wr_data_i(w_ack),
-      .lk_valid(sqa_lk_valid),
-      .lk_ready(sqa_lk_ready),
-      .lk_qpn(sqa_lk_qpn),
-      .ctx_valid(sqa_ctx_valid),
-      .ctx(sqa_ctx),
-      .look_o(look[2]),
-      .look_qpn_o(look_qpn[2*24+:24]),
-      .hit_i(hit[2]),
-      .slot_i(slot[2*SW+:SW]),
-      .hit_o(port_hit[2]),
-      .ask_o(ask[2]),
-      .taken_i(taken[2]),
-      .none_valid_i(none_valid),
-      .none_qpn_i(none_qpn),
-      .steal_i(1'b0),
-      .steal_slot_i('0)
-  );
-  ctx_port #(
-      .W(CONN_W),
-      .N_CTX(N_CTX),
-      .N_QP(N_QP)
-  ) u_rs (
-      .clk_i,
-      .rst_i,
-      .on_i(on),
-      .wr_i(half_wr[3]),
-      .wr_slot_i(half_slot[3*SW+:SW]),
-      .wr_data_i(w_conn),
-      .lk_valid(rs_lk_valid),
-      .lk_ready(rs_lk_ready),
-      .lk_qpn(rs_lk_qpn),
-      .ctx_valid(rs_ctx_valid),
-      .ctx(rs_ctx),
-      .look_o(look[3]),
-      .look_qpn_o(look_qpn[3*24+:24]),
-      .hit_i(hit[3]),
-      .slot_i(slot[3*SW+:SW]),
-      .hit_o(port_hit[3]),
-      .ask_o(ask[3]),
-      .taken_i(taken[3]),
-      .none_valid_i(none_valid),
-      .none_qpn_i(none_qpn),
-      .steal_i(1'b0),
-      .steal_slot_i('0)
-  );
-  ctx_port #(
-      .W(RECV_W),
-      .N_CTX(N_CTX),
-      .N_QP(N_QP)
-  ) u_rcv (
-      .clk_i,
-      .rst_i,
-      .on_i(on),
-      .wr_i(half_wr[0]),
-      .wr_slot_i(half_slot[0*SW+:SW]),
-      .wr_data_i(w_rcv),
-      .lk_valid(rcv_lk_valid),
-      .lk_ready(rcv_lk_ready),
-      .lk_qpn(rcv_lk_qpn),
-      .ctx_valid(rcv_ctx_valid),
-      .ctx(rcv_ctx),
-      .look_o(look[4]),
-      .look_qpn_o(look_qpn[4*24+:24]),
-      .hit_i(hit[4]),
-      .slot_i(slot[4*SW+:SW]),
-      .hit_o(port_hit[4]),
-      .ask_o(ask[4]),
-      .taken_i(taken[4]),
-      .none_valid_i(none_valid),
-      .none_qpn_i(none_qpn),
-      .steal_i(1'b0),
-      .steal_slot_i('0)
-  );
-  ctx_port #(
-      .W(CONN_W),
-      .N_CTX(N_CTX),
-      .N_QP(N_QP)
-  ) u_re (
-      .clk_i,
-      .rst_i,
-      .on_i(on),
-      .wr_i(half_wr[3]),
-      .wr_slot_i(half_slot[3*SW+:SW]),
-      .wr_data_i(w_conn),
-      .lk_valid(re_lk_valid),
-      .lk_ready(re_lk_ready),
-      .lk_qpn(re_lk_qpn),
-      .ctx_valid(re_ctx_valid),
-      .ctx(re_ctx),
-      .look_o(look[5]),
-      .look_qpn_o(look_qpn[5*24+:24]),
-      .hit_i(hit[5]),
-      .slot_i(slot[5*SW+:SW]),
-      .hit_o(port_hit[5]),
-      .ask_o(ask[5]),
-      .taken_i(taken[5]),
-      .none_valid_i(none_valid),
-      .none_qpn_i(none_qpn),
-      .steal_i(1'b0),
-      .steal_slot_i('0)
-  );
-  ctx_port #(
-      .W(CONN_W),
-      .N_CTX(N_CTX),
-      .N_QP(N_QP)
-  ) u_cp (
-      .clk_i,
-      .rst_i,
-      .on_i(on),
-      .wr_i(half_wr[3]),
-      .wr_slot_i(half_slot[3*SW+:SW]),
-      .wr_data_i(w_conn),
-      .lk_valid(cp_lk_valid),
-      .lk_ready(cp_lk_ready),
-      .lk_qpn(cp_lk_qpn),
-      .ctx_valid(cp_ctx_valid),
-      .ctx(cp_ctx),
-      .look_o(look[6]),
-      .look_qpn_o(look_qpn[6*24+:24]),
-      .hit_i(hit[6]),
-      .slot_i(slot[6*SW+:SW]),
-      .hit_o(port_hit[6]),
-      .ask_o(ask[6]),
-      .taken_i(taken[6]),
-      .none_valid_i(none_valid),
-      .none_qpn_i(none_qpn),
-      .steal_i(1'b0),
-      .steal_slot_i('0)
-  );
-  ctx_port #(
-      .W(SEND_W),
-      .N_CTX(N_CTX),
-      .N_QP(N_QP)
-  ) u_cps (
-      .clk_i,
-      .rst_i,
-      .on_i(on),
-      .wr_i(half_wr[2]),
-      .wr_slot_i(half_slot[2*SW+:SW]),
-      .wr_data_i(w_snd),
-      .lk_valid(cps_lk_valid),
-      .lk_ready(cps_lk_ready),
-      .lk_qpn(cps_lk_qpn),
-      .ctx_valid(cps_ctx_valid),
-      .ctx(cps_ctx),
-      .look_o(look[7]),
-      .look_qpn_o(look_qpn[7*24+:24]),
-      .hit_i(hit[7]),
-      .slot_i(slot[7*SW+:SW]),
-      .hit_o(port_hit[7]),
-      .ask_o(ask[7]),
-      .taken_i(taken[7]),
-      .none_valid_i(none_valid),
-      .none_qpn_i(none_qpn),
-      .steal_i(1'b0),
-      .steal_slot_i('0)
-  );
-  ctx_port #(
-      .W(ACK_W),
-      .N_CTX(N_CTX),
-      .N_QP(N_QP)
-  ) u_ack (
-      .clk_i,
-      .rst_i,
-      .on_i(on),
-      .wr_i(half_wr[1]),
-      .wr_slot_i(half_slot[1*SW+:SW]),
-      .wr_data_i(w_ack),
-      .lk_valid(ack_lk_valid),
-      .lk_ready(ack_lk_ready),
-      .lk_qpn(ack_lk_qpn),
-      .ctx_valid(ack_ctx_valid),
-      .ctx(ack_ctx),
-      .look_o(look[8]),
-      .look_qpn_o(look_qpn[8*24+:24]),
-      .hit_i(hit[8]),
-      .slot_i(slot[8*SW+:SW]),
-      .hit_o(port_hit[8]),
-      .ask_o(ask[8]),
-      .taken_i(taken[8]),
-      .none_valid_i(none_valid),
-      .none_qpn_i(none_qpn),
-      .steal_i(1'b0),
-      .steal_slot_i('0)
-  );
-  // The copies of the query answer together; a context that makes room is read from them.
-  logic [14:0] unused_q;
-  logic [3*24-1:0] unused_q_qpn;
-  ctx_port #(
-      .W(CONN_W),
-      .N_CTX(N_CTX),
-      .N_QP(N_QP)
-  ) u_q (
-      .clk_i,
-      .rst_i,
-      .on_i(on && !steal_ask),
-      .wr_i(half_wr[3]),
-      .wr_slot_i(half_slot[3*SW+:SW]),
-      .wr_data_i(w_conn),
-      .lk_valid(q_lk_valid),
-      .lk_ready(q_lk_ready),
-      .lk_qpn(q_lk_qpn),
-      .ctx_valid(q_ctx_valid),
-      .ctx(q_conn),
-      .look_o(look[9]),
-      .look_qpn_o(look_qpn[9*24+:24]),
-      .hit_i(hit[9]),
-      .slot_i(slot[9*SW+:SW]),
-      .hit_o(port_hit[9]),
-      .ask_o(ask[9]),
-      .taken_i(taken[9]),
-      .none_valid_i(none_query),
-      .none_qpn_i(none_qpn),
-      .steal_i(steal),
-      .steal_slot_i(steal_slot)
-  );
-  ctx_port #(
-      .W(SEND_W),
-      .N_CTX(N_CTX),
-      .N_QP(N_QP)
-  ) u_q_snd (
-      .clk_i,
-      .rst_i,
-      .on_i(on && !steal_ask),
-      .wr_i(half_wr[2]),
-      .wr_slot_i(half_slot[2*SW+:SW]),
-      .wr_data_i(w_snd),
-      .lk_valid(q_lk_valid),
-      .lk_ready(unused_q[0]),
-      .lk_qpn(q_lk_qpn),
-      .ctx_valid(unused_q[1]),
-      .ctx(q_snd),
-      .look_o(unused_q[2]),
-      .look_qpn_o(unused_q_qpn[0*24+:24]),
-      .hit_i(hit[9]),
-      .slot_i(slot[9*SW+:SW]),
-      .hit_o(unused_q[3]),
-      .ask_o(unused_q[4]),
-      .taken_i(taken[9]),
-      .none_valid_i(none_query),
-      .none_qpn_i(none_qpn),
-      .steal_i(steal),
-      .steal_slot_i(steal_slot)
-  );
-  ctx_port #(
-      .W(ACK_W),
-      .N_CTX(N_CTX),
-      .N_QP(N_QP)
-  ) u_q_ack (
-      .clk_i,
-      .rst_i,
-      .on_i(on && !steal_ask),
-      .wr_i(half_wr[1]),
-      .wr_slot_i(half_slot[1*SW+:SW]),
-      .wr_data_i(w_ack),
-      .lk_valid(q_lk_valid),
-      .lk_ready(unused_q[5]),
-      .lk_qpn(q_lk_qpn),
-      .ctx_valid(unused_q[6]),
-      .ctx(q_ack),
-      .look_o(unused_q[7]),
-      .look_qpn_o(unused_q_qpn[1*24+:24]),
-      .hit_i(hit[9]),
-      .slot_i(slot[9*SW+:SW]),
-      .hit_o(unused_q[8]),
-      .ask_o(unused_q[9]),
-      .taken_i(taken[9]),
-      .none_valid_i(none_query),
-      .none_qpn_i(none_qpn),
-      .steal_i(steal),
-      .steal_slot_i(steal_slot)
-  );
-  ctx_port #(
-      .W(RECV_W),
-      .N_CTX(N_CTX),
-      .N_QP(N_QP)
-  ) u_q_rcv (
-      .clk_i,
-      .rst_i,
-      .on_i(on && !steal_ask),
-      .wr_i(half_wr[0]),
-      .wr_slot_i(half_slot[0*SW+:SW]),
-      .wr_data_i(w_rcv),
-      .lk_valid(q_lk_valid),
-      .lk_ready(unused_q[10]),
-      .lk_qpn(q_lk_qpn),
-      .ctx_valid(unused_q[11]),
-      .ctx(q_rcv),
-      .look_o(unused_q[12]),
-      .look_qpn_o(unused_q_qpn[2*24+:24]),
-      .hit_i(hit[9]),
-      .slot_i(slot[9*SW+:SW]),
-      .hit_o(unused_q[13]),
-      .ask_o(unused_q[14]),
-      .taken_i(taken[9]),
-      .none_valid_i(none_query),
-      .none_qpn_i(none_qpn),
-      .steal_i(steal),
-      .steal_slot_i(steal_slot)
-  );
+  // One copy each. The four of the query answer together, the first of them asks; a context that
+  // makes room is read from them.
+  localparam int unsigned N_COPY = N_PORT + 3;
+  localparam logic [2*N_COPY-1:0] HALF = {
+      2'd0, 2'd1, 2'd2, 2'd3,         // q
+      2'd1, 2'd2, 2'd3,               // ack, cps, cp
+      2'd3, 2'd0, 2'd3,               // re, rcv, rs
+      2'd1, 2'd2, 2'd3};              // sqa, snd, sq
+  localparam int unsigned MAX_CS = (CONN_W > SEND_W) ? CONN_W : SEND_W;
+  localparam int unsigned MAX_AR = (ACK_W > RECV_W) ? ACK_W : RECV_W;
+  localparam int unsigned MAX_W = (MAX_CS > MAX_AR) ? MAX_CS : MAX_AR;
+  logic [N_PORT-1:0] lk_valid;
+  logic [N_PORT*24-1:0] lk_qpn;
+  logic [N_COPY-1:0] c_ready, c_answer, c_look, c_hit, c_ask;
+  logic [N_COPY*24-1:0] c_qpn;
+  logic [N_COPY*MAX_W-1:0] c_ctx;
+  assign lk_valid = {q_lk_valid, ack_lk_valid, cps_lk_valid, cp_lk_valid, re_lk_valid, rcv_lk_valid,
+                     rs_lk_valid, sqa_lk_valid, snd_lk_valid, sq_lk_valid};
+  assign lk_qpn = {q_lk_qpn, ack_lk_qpn, cps_lk_qpn, cp_lk_qpn, re_lk_qpn, rcv_lk_qpn,
+                   rs_lk_qpn, sqa_lk_qpn, snd_lk_qpn, sq_lk_qpn};
+  for (genvar c = 0; c < N_COPY; c++) begin : gen_copy
+    localparam int unsigned P = (c < Q) ? c : Q;
+    localparam int unsigned H = 32'(HALF[2*c+:2]);
+    localparam int unsigned W = (H == 3) ? CONN_W : (H == 2) ? SEND_W : (H == 1) ? ACK_W : RECV_W;
+    localparam int unsigned AT = (H == 3) ? SEND_W + ACK_W + RECV_W :
+                                 (H == 2) ? ACK_W + RECV_W : (H == 1) ? RECV_W : 0;
+    logic [W-1:0] ctx;
+    ctx_port #(
+        .W(W),
+        .N_CTX(N_CTX),
+        .N_QP(N_QP)
+    ) u_port (
+        .clk_i,
+        .rst_i,
+        .on_i(on && !(P == Q && steal_ask)),
+        .wr_i(half_wr[H]),
+        .wr_slot_i(half_slot[H*SW+:SW]),
+        .wr_data_i(half_data[AT+:W]),
+        .lk_valid(lk_valid[P]),
+        .lk_ready(c_ready[c]),
+        .lk_qpn(lk_qpn[P*24+:24]),
+        .ctx_valid(c_answer[c]),
+        .ctx(ctx),
+        .look_o(c_look[c]),
+        .look_qpn_o(c_qpn[c*24+:24]),
+        .hit_i(hit[P]),
+        .slot_i(slot[P*SW+:SW]),
+        .hit_o(c_hit[c]),
+        .ask_o(c_ask[c]),
+        .taken_i(taken[P]),
+        .none_valid_i((P == Q) ? none_query : none_valid),
+        .none_qpn_i(none_qpn),
+        .steal_i(P == Q && steal),
+        .steal_slot_i(steal_slot)
+    );
+    assign c_ctx[c*MAX_W+:MAX_W] = MAX_W'(ctx);
+  end
+  assign {q_lk_ready, ack_lk_ready, cps_lk_ready, cp_lk_ready, re_lk_ready, rcv_lk_ready,
+          rs_lk_ready, sqa_lk_ready, snd_lk_ready, sq_lk_ready} = c_ready[N_PORT-1:0];
+  assign {q_ctx_valid, ack_ctx_valid, cps_ctx_valid, cp_ctx_valid, re_ctx_valid, rcv_ctx_valid,
+          rs_ctx_valid, sqa_ctx_valid, snd_ctx_valid, sq_ctx_valid} = c_answer[N_PORT-1:0];
+  assign look = c_look[N_PORT-1:0];
+  assign look_qpn = c_qpn[N_PORT*24-1:0];
+  assign port_hit = c_hit[N_PORT-1:0];
+  assign ask = c_ask[N_PORT-1:0];
+  assign sq_ctx = c_ctx[0*MAX_W+:CONN_W];
+  assign snd_ctx = c_ctx[1*MAX_W+:SEND_W];
+  assign sqa_ctx = c_ctx[2*MAX_W+:ACK_W];
+  assign rs_ctx = c_ctx[3*MAX_W+:CONN_W];
+  assign rcv_ctx = c_ctx[4*MAX_W+:RECV_W];
+  assign re_ctx = c_ctx[5*MAX_W+:CONN_W];
+  assign cp_ctx = c_ctx[6*MAX_W+:CONN_W];
+  assign cps_ctx = c_ctx[7*MAX_W+:SEND_W];
+  assign ack_ctx = c_ctx[8*MAX_W+:ACK_W];
+  assign q_conn = c_ctx[9*MAX_W+:CONN_W];
+  assign q_snd = c_ctx[10*MAX_W+:SEND_W];
+  assign q_ack = c_ctx[11*MAX_W+:ACK_W];
+  assign q_rcv = c_ctx[12*MAX_W+:RECV_W];
 
   // ---------------------------------------------------------------------- what is always on chip
   logic front_lk, front_exists, gen_wr, lost_lk;
@@ -812,7 +522,8 @@ module ctx_cache #(
       3'(port_hit[Q]);
 
   logic unused;
-  assign unused = ^{find_slot, hint_level, hint_room, unused_q, unused_q_qpn};
+  assign unused = ^{find_slot, hint_level, hint_room, c_ready, c_answer, c_look, c_hit, c_ask,
+                    c_qpn, c_ctx};
 
   for (genvar h = 0; h < 4; h++) begin : gen_owner
     `RNIC_ASSERT(what_is_written_is_here, !(own_valid[h] && !own_hit[h] &&

@@ -122,14 +122,13 @@ module ctx_control #(
   localparam int unsigned MARK_W = 48;
   localparam logic [15:0] MARK = 16'h5143;
   localparam int unsigned BYTES = 32 * ((IMG_W + MARK_W + 255) / 256);
-  localparam int unsigned STRIDE = 256;
   localparam int unsigned B = DATA_W / 8;
   localparam int unsigned ROWS = (BYTES + B - 1) / B;
   localparam int unsigned RW = (ROWS > 1) ? $clog2(ROWS) : 1;
   localparam int unsigned FW = $clog2(N_FETCH);
   localparam int unsigned PW = $clog2(N_PORT);
   localparam int unsigned LAST = BYTES - (ROWS - 1) * B;
-  if (BYTES > STRIDE) begin : gen_bad_image
+  if (BYTES > rnic_regs_pkg::CTX_STRIDE) begin : gen_bad_image
     $error("ctx_control: a context has more bytes than its place in host memory");
   end
 
@@ -176,7 +175,7 @@ module ctx_control #(
   logic [23:0] r_qpn_q, pick_qpn;
   logic [PW-1:0] r_port_q, port_idx;
   logic [N_PORT-1:0] port_gnt;
-  logic port_any, picking, pick, step_back, turn_last_q;
+  logic port_any, picking, pick, turn_last_q;
   logic [1:0] pick_why;
   // A turn waits for one lookup at most.
   logic turn_first;
@@ -215,7 +214,7 @@ module ctx_control #(
   logic [7:0] f_gen_q[N_FETCH];
   logic [FW-1:0] f_new;
   logic coming, here, waits_wb, some_fetch;
-  logic wb_busy, wb_free;
+  logic wb_busy;
   logic [23:0] wb_qpn_q;
   assign f_free = ~f_busy_q;
   // The last two are for those that are waited for.
@@ -307,10 +306,9 @@ module ctx_control #(
   assign way_slot = first | SW'(way_idx);
   assign live = (way_q & valid & ~dead) != '0;
   assign may_evict = (way_q & hard & valid) == '0;
-  assign commit = evicting && may_evict && (!live || (way_q & dirty) == '0 || wb_free);
-  assign step_back = (checking && !here && !coming && !none && !place) || (evicting && !commit);
+  assign commit = evicting && may_evict && (!live || (way_q & dirty) == '0 || !wb_busy);
 
-  logic done;  // the request at hand is served or will be
+  logic done;  // the request at hand is served or will be; else it steps back
   assign done = (checking && (here || coming || none)) || commit;
   assign none_valid_o = none;
   assign none_query_o = none && is_query;
@@ -368,7 +366,7 @@ module ctx_control #(
   localparam int unsigned RDREQ_W = $bits(rd_new);
   always_comb begin
     rd_new = '0;
-    rd_new.addr = base_q + {32'd0, r_qpn_q, 8'd0};
+    rd_new.addr = base_q + 64'(r_qpn_q) * 64'(rnic_regs_pkg::CTX_STRIDE);
     rd_new.len = 13'(BYTES);
     rd_new.slot = 8'(f_new);
     rd_new.first = 1'b1;
@@ -523,14 +521,13 @@ module ctx_control #(
   logic [7:0] w_gen_q;
   logic w_last;
   assign wb_busy = w_q != W_IDLE;
-  assign wb_free = w_q == W_IDLE;
   assign w_last = w_row_q == RW'(ROWS - 1);
   assign gen_wr_o = w_q == W_LOAD;
   assign gen_qpn_o = wb_qpn_q;
   assign gen_o = w_gen_q;
   always_comb begin
     wr_req = '0;
-    wr_req.addr = base_q + {32'd0, wb_qpn_q, 8'd0};
+    wr_req.addr = base_q + 64'(wb_qpn_q) * 64'(rnic_regs_pkg::CTX_STRIDE);
     wr_req.len = 13'(BYTES);
     wr_req.qpn = wb_qpn_q;
   end
@@ -572,7 +569,7 @@ module ctx_control #(
   assign trc2_o = {rnic_pkg::TRC_CTX_HERE, i_qpn, 31'd0, i_lost};
 
   logic unused;
-  assign unused = ^{cfg_base_i[11:0], port_gnt, step_back, rd_level, rdrsp, rows};
+  assign unused = ^{cfg_base_i[11:0], port_gnt, rd_level, rdrsp, rows};
 
   `RNIC_ASSERT(fetch_has_room, !commit || (f_free[f_new] && (rd_room || r_zero_q)))
   `RNIC_ASSERT(data_was_asked_for, !mine || (f_busy_q[a_fetch] && a_bytes <= f_left_q[a_fetch]))

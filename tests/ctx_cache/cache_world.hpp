@@ -490,20 +490,15 @@ class CacheWorld {
       start_at(r, random_.chance(0.05) ? NQp + static_cast<uint32_t>(random_.below(9)) : any_qp());
     }
   }
-  Bits changed(uint32_t qpn, unsigned h) {
-    Bits v = Bits::random(random_, half_[qpn][h].width());
-    return v;
-  }
+  Bits changed(uint32_t qpn, unsigned h) { return Bits::random(random_, half_[qpn][h].width()); }
   bool may_write(uint32_t qpn) const { return exists(qpn) && !(cmd_.step != 0 && cmd_.qpn == qpn); }
 
   void drive_owners() {
     // sq_engine: up to four contexts, the lookups of one at a time.
     if (sq_asks_ >= 0) {
-      const Turn& t = sq_[static_cast<unsigned>(sq_asks_)];
       bool over = true;
       for (unsigned i = 0; i < 3; ++i) over &= !readers_[i].asking && !readers_[i].waits;
       if (over) sq_asks_ = -1;
-      static_cast<void>(t);
     } else if (active_) {
       for (unsigned i = 0; i < 4 && sq_asks_ < 0; ++i) {
         if (sq_[i].on || !random_.chance(config.lookups)) continue;

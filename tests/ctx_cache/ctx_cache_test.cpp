@@ -21,6 +21,17 @@ void check_counts(const World& w) {
   CHECK(w.fails == w.lost);
 }
 
+// Nobody works but the test; a read takes `cycles`.
+CacheConfig quiet(unsigned cycles) {
+  return {.read_low = cycles,
+          .read_high = cycles,
+          .lookups = 0,
+          .hold = 1,
+          .hints = 0,
+          .turns = 0,
+          .commands = 0};
+}
+
 }  // namespace
 
 TEST_CASE("every reader sees what the owners wrote, on chip or not: one set, 128 bit") {
@@ -109,14 +120,9 @@ TEST_CASE("the base stands while a context is in host memory, and changes when n
 }
 
 TEST_CASE("a hit takes 1 cycle; a lone miss asks after 4 and answers 4 after its data") {
-  Wide w("world", {.read_low = 40,
-                   .read_high = 40,
-                   .placed_high = 1,
-                   .lookups = 0,
-                   .hold = 1,
-                   .hints = 0,
-                   .turns = 0,
-                   .commands = 0});
+  CacheConfig config = quiet(40);
+  config.placed_high = 1;
+  Wide w("world", config);
   for (uint32_t qpn = 0; qpn < 44; ++qpn) w.create(qpn);
   w.look(43);
   // look() counts the cycle of the request, that of the answer and one in which it is seen.
@@ -136,13 +142,7 @@ TEST_CASE("a hit takes 1 cycle; a lone miss asks after 4 and answers 4 after its
 }
 
 TEST_CASE("a hit passes a miss: other readers do not wait for it") {
-  Wide w("world", {.read_low = 3000,
-                   .read_high = 3000,
-                   .lookups = 0,
-                   .hold = 1,
-                   .hints = 0,
-                   .turns = 0,
-                   .commands = 0});
+  Wide w("world", quiet(3000));
   for (uint32_t qpn = 0; qpn < 44; ++qpn) w.create(qpn);
   // resp_engine misses, then rx_responder looks at what is on chip.
   uint32_t away = 0;
@@ -161,13 +161,7 @@ TEST_CASE("a hit passes a miss: other readers do not wait for it") {
 }
 
 TEST_CASE("turns that have their context pass one that waits") {
-  Wide w("world", {.read_low = 500,
-                   .read_high = 500,
-                   .lookups = 0,
-                   .hold = 1,
-                   .hints = 0,
-                   .turns = 0,
-                   .commands = 0});
+  Wide w("world", quiet(500));
   for (uint32_t qpn = 0; qpn < 100; ++qpn) w.create(qpn);
   // 32 of them are on chip, the last ones for sure.
   std::vector<uint32_t> order = w.turns_of({0, 1, 2, 3, 96, 97, 98, 99});
