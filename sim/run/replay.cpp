@@ -5,30 +5,21 @@
 
 #include <algorithm>
 #include <bit>
-#include <memory>
 #include <stdexcept>
 
 #include "harness/mem/memory_checker.hpp"
 #include "harness/roce/answer_compare.hpp"
 #include "harness/roce/check.hpp"
-#include "harness/wire/tap.hpp"
 #include "regs/gen/rnic_regs.h"
 #include "sim/host/host.hpp"
+#include "sim/run/recorded_side.hpp"
 
 namespace rnic::sim {
 
 namespace {
-constexpr TimePs kGrainPs = 100'000;
 constexpr TimePs kMinGapPs = 2'000'000;
 constexpr TimePs kMaxGapPs = 3'000'000;  // longer pauses of the recording are cut to this
 constexpr TimePs kSettlePs = 20'000'000;
-
-// The driver wants IPv4 in the last four bytes, the rest zero.
-driver::Ip ip_of(const roce::IpAddr& ip) {
-  driver::Ip out = ip;
-  if (roce::is_ipv4(ip)) std::fill(out.begin(), out.begin() + 12, uint8_t{0});
-  return out;
-}
 
 // Key of the receive buffer, beside the recorded one.
 uint32_t receive_key(const roce::SideParams& self) {
@@ -67,14 +58,7 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
   const auto differ = [&](const std::string& text) { result.differences.push_back(text); };
 
   World world;
-  NodeConfig config;
-  config.name = "responder";
-  config.nic.data_w = options.data_w;
-  config.nic.seed = options.seed;
-  config.nic.wave_file = options.wave_file;
-  config.dma.layout = mem::Layout::kScattered;
-  config.dma.seed = options.seed;
-  Node& node = world.add_node(config);
+  Node& node = world.add_node(replay_node("responder", options));
 
   // The far end of the cable: sends what is due, takes what comes.
   struct Due {
@@ -107,18 +91,8 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
       ++next;
     }
   };
-  link = &world.open_end(
-      node,
-      {.rate_bps = std::min<uint64_t>(100'000'000'000, options.data_w * 390'625'000ull),
-       .delay_ps = 200'000},
-      far_end, kGrainPs);
-  std::unique_ptr<pcap::PcapWriter> pcap;
-  std::unique_ptr<wire::Tap> tap;
-  if (!options.pcap_file.empty()) {
-    pcap = std::make_unique<pcap::PcapWriter>(options.pcap_file);
-    tap = std::make_unique<wire::Tap>(wire::TapConfig{.pcap = pcap.get(), .check = false});
-    link->add_observer(tap.get());
-  }
+  link = &world.open_end(node, replay_cable(options.data_w), far_end, kReplayGrainPs);
+  ReplayCapture capture(options.pcap_file, *link);
   world.power_on();
 
   // The responder as it was.
@@ -128,18 +102,8 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
   if (self.qpn >= nic.capabilities().n_qp)
     throw std::runtime_error(fmt::format("{}: QPN {:#x} is beyond this NIC's {}", run.name(),
                                          self.qpn, nic.capabilities().n_qp));
-  // As the recorded stack marks its packets.
-  nic.write(RNIC_CSR_MAC_CFG,
-            nic.read(RNIC_CSR_MAC_CFG) & ~uint32_t{RNIC_CSR_MAC_CFG_MIG_REQ_MASK});
-  driver::PathRequest path;
-  path.ecn = 0;
-  path.index = 1;
-  path.dmac = peer.mac;
-  path.smac = self.mac;
-  path.ipv6 = !roce::is_ipv4(self.ip);
-  path.sip = ip_of(self.ip);
-  path.dip = ip_of(peer.ip);
-  nic.create_path(path);
+  mark_as_recorded(nic);
+  nic.create_path(recorded_path(self, peer));
   mem::DmaBuffer memory;
   std::vector<uint8_t> initial = run.initial_memory(side);
   if (self.has_region) {
@@ -292,8 +256,7 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
   if (completions.size() != want_good && !invalidates)
     differ(fmt::format("{} receives completed, expected {}", completions.size(), want_good));
   result.receive_completions = completions.size();
-  if (tap) tap->close();
-  if (pcap) pcap->close();
+  capture.close();
   return result;
 }
 

@@ -4,14 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <stdexcept>
 
 #include "harness/roce/bytes.hpp"
 #include "harness/roce/psn.hpp"
-#include "harness/wire/tap.hpp"
-#include "regs/gen/rnic_regs.h"
 #include "sim/host/verbs.hpp"
+#include "sim/run/recorded_side.hpp"
 
 namespace rnic::sim {
 
@@ -21,7 +19,6 @@ using roce::CapturedFrame;
 using roce::FrameView;
 using roce::Side;
 
-constexpr TimePs kGrainPs = 100'000;
 constexpr TimePs kAnswerGapPs = 500'000;
 constexpr TimePs kHeldBackPs = 20'000'000;  // so long nothing left: it will not by itself
 constexpr TimePs kLimitPs = 100'000'000'000;
@@ -139,12 +136,6 @@ int ibv_status(golden::Status s) {
   return kStatus[static_cast<size_t>(s)];
 }
 
-driver::Ip ip_of(const roce::IpAddr& ip) {
-  driver::Ip out = ip;
-  if (roce::is_ipv4(ip)) std::fill(out.begin(), out.begin() + 12, uint8_t{0});
-  return out;
-}
-
 // The far end: holds the NIC's requests beside the recorded ones, and sends the recorded answers.
 class Peer {
  public:
@@ -235,17 +226,8 @@ void compare_end(const roce::CaptureRun& run, const std::vector<Asked>& asked,
 
 Qp& make_qp(Host& host, const roce::SideParams& self, const roce::SideParams& peer) {
   driver::Device& nic = host.nic();
-  // As the recorded stack marks its packets.
-  nic.write(RNIC_CSR_MAC_CFG,
-            nic.read(RNIC_CSR_MAC_CFG) & ~uint32_t{RNIC_CSR_MAC_CFG_MIG_REQ_MASK});
-  driver::PathRequest path;
-  path.ecn = 0;
-  path.index = 1;
-  path.dmac = peer.mac;
-  path.smac = self.mac;
-  path.ipv6 = !roce::is_ipv4(self.ip);
-  path.sip = ip_of(self.ip);
-  path.dip = ip_of(peer.ip);
+  mark_as_recorded(nic);
+  driver::PathRequest path = recorded_path(self, peer);
   path.sport = self.udp_port;
   nic.create_path(path);
   QpOptions options;
@@ -287,28 +269,12 @@ RequesterReplay replay_requester(const roce::CaptureRun& run, const ReplayOption
     throw std::invalid_argument(run.name() + ": its requests cannot be made identical");
   RequesterReplay result;
   World world;
-  NodeConfig config;
-  config.name = "requester";
-  config.nic.data_w = options.data_w;
-  config.nic.seed = options.seed;
-  config.nic.wave_file = options.wave_file;
-  config.dma.layout = mem::Layout::kScattered;
-  config.dma.seed = options.seed;
-  Node& node = world.add_node(config);
+  Node& node = world.add_node(replay_node("requester", options));
   Peer peer(run, side, result);
   wire::Link& link = world.open_end(
-      node,
-      {.rate_bps = std::min<uint64_t>(100'000'000'000, options.data_w * 390'625'000ull),
-       .delay_ps = 200'000},
-      [&](TimePs now) { peer.step(now); }, kGrainPs);
+      node, replay_cable(options.data_w), [&](TimePs now) { peer.step(now); }, kReplayGrainPs);
   peer.attach(link);
-  std::unique_ptr<pcap::PcapWriter> pcap;
-  std::unique_ptr<wire::Tap> tap;
-  if (!options.pcap_file.empty()) {
-    pcap = std::make_unique<pcap::PcapWriter>(options.pcap_file);
-    tap = std::make_unique<wire::Tap>(wire::TapConfig{.pcap = pcap.get(), .check = false});
-    link.add_observer(tap.get());
-  }
+  ReplayCapture capture(options.pcap_file, link);
   world.power_on();
   Host host(world, node, {.id = 1});
   host.start(2);
@@ -347,8 +313,7 @@ RequesterReplay replay_requester(const roce::CaptureRun& run, const ReplayOption
     result.differences.push_back(
         fmt::format("{} of {} requests left", peer.seen(), peer.wire().size()));
   if (side == Side::kClient && run.from_vt) compare_end(run, asked, done, nic, local, result);
-  if (tap) tap->close();
-  if (pcap) pcap->close();
+  capture.close();
   return result;
 }
 

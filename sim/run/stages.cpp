@@ -8,6 +8,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include <nlohmann/json.hpp>
+
 namespace rnic::sim {
 
 namespace {
@@ -17,20 +19,8 @@ bool by_index(uint8_t e) {
          e == kTrcTurn || e == kTrcComplete || e == kTrcCqeReq;
 }
 
-// A step's name in a JSON string.
 std::string json_text(const std::string& s) {
-  std::string out;
-  for (const char c : s) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", c);
-    } else {
-      out += c;
-    }
-  }
-  return out;
+  return nlohmann::json(s).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 bool psn_in(uint32_t psn, uint32_t first, uint32_t last) {
@@ -231,9 +221,9 @@ void write_chrome_trace(const std::string& path, const std::vector<Timeline>& ti
         std::max({t.data_visible.value_or(0), t.remote_cqe.value_or(0), t.local_cqe.value_or(0)});
     if (end <= m.start_ps) continue;
     put(fmt::format(
-        R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":"WRITE {} B {}","cat":"message","args":{{"wqe":{},"psn":{}}}}})",
-        m.from, tid, us(m.start_ps), us(end - m.start_ps), m.bytes, json_text(m.label), m.wqe_index,
-        m.first_psn));
+        R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":"message","args":{{"wqe":{},"psn":{}}}}})",
+        m.from, tid, us(m.start_ps), us(end - m.start_ps),
+        json_text(fmt::format("WRITE {} B {}", m.bytes, m.label)), m.wqe_index, m.first_psn));
     TimePs before = m.start_ps;
     const auto slice = [&](const char* name, const std::optional<TimePs>& at) {
       if (!at || *at < before) return;
