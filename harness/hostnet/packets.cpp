@@ -174,6 +174,17 @@ bool read_options(std::span<const uint8_t> options, uint8_t wanted, std::optiona
   return true;
 }
 
+// Who sent it to whom.
+template <typename T>
+T with_ends(const Packet& p) {
+  T t;
+  t.eth_dst = p.eth_dst;
+  t.eth_src = p.eth_src;
+  t.source = p.source;
+  t.destination = p.destination;
+  return t;
+}
+
 bool is_multicast(const IpAddr& ip) { return ip[0] == 0xFF; }
 
 }  // namespace
@@ -241,12 +252,8 @@ std::optional<Echo> read_echo(std::span<const uint8_t> frame) {
   const uint16_t sum =
       v4 ? fold(add_words(p->message)) : icmpv6_sum(p->source, p->destination, p->message);
   if (sum != 0xFFFF) return std::nullopt;
-  Echo e;
+  auto e = with_ends<Echo>(*p);
   e.reply = type == reply;
-  e.eth_dst = p->eth_dst;
-  e.eth_src = p->eth_src;
-  e.source = p->source;
-  e.destination = p->destination;
   e.body.assign(p->message.begin() + 4, p->message.end());
   return e;
 }
@@ -279,12 +286,8 @@ std::optional<Neighbour> read_neighbour(std::span<const uint8_t> frame) {
   const uint8_t type = p->message[0];
   if ((type != kSolicitation && type != kAdvertisement) || p->message[1] != 0) return std::nullopt;
   if (icmpv6_sum(p->source, p->destination, p->message) != 0xFFFF) return std::nullopt;
-  Neighbour n;
+  auto n = with_ends<Neighbour>(*p);
   n.advertisement = type == kAdvertisement;
-  n.eth_dst = p->eth_dst;
-  n.eth_src = p->eth_src;
-  n.source = p->source;
-  n.destination = p->destination;
   n.target = take<16>(p->message, 8);
   if (is_multicast(n.target)) return std::nullopt;
   if (n.advertisement) {

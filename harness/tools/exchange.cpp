@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "harness/roce/bytes.hpp"
-#include "harness/tools/options.hpp"
 
 namespace rnic::tools {
 namespace {
@@ -95,6 +94,13 @@ Task<uint32_t> hello_server(Scheduler& s, Channel& c, uint32_t mtu) {
   const Bytes theirs = co_await read_exactly(s, c, kMtuBytes, "its MTU");
   c.write(mtu_text(mtu));
   co_return std::min(mtu, mtu_of(theirs));
+}
+
+Waits waits_of(Kind kind, Verb verb) {
+  const bool latency = kind == Kind::kLatency;
+  // The latency of WRITEs ends with the connection.
+  if (latency && verb == Verb::kWrite) return {.before = 2, .each_size = 0, .after = 0};
+  return {.before = 1, .each_size = latency || verb == Verb::kSend ? 1u : 0u, .after = 1};
 }
 
 Task<Keys> swap_keys(Scheduler& s, Channel& c, Keys mine) {

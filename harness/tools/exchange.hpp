@@ -13,6 +13,7 @@
 
 #include "harness/tools/channel.hpp"
 #include "harness/tools/keys.hpp"
+#include "harness/tools/options.hpp"
 #include "harness/tools/task.hpp"
 
 namespace rnic::tools {
@@ -36,6 +37,14 @@ struct BandwidthReport {
   uint64_t size = 0, iterations = 0;
   double peak = 0, average = 0, message_rate = 0;  // MB/s (2^20 bytes), 10^6 messages/s
 };
+
+// How often client and server wait for each other (swap_keys) beside the two rounds of keys.
+struct Waits {
+  unsigned before = 1;     // the traffic
+  unsigned each_size = 0;  // and once more before that of a size
+  unsigned after = 1;      // the traffic
+};
+Waits waits_of(Kind kind, Verb verb);
 
 Task<Keys> swap_keys(Scheduler& s, Channel& c, Keys mine);
 Task<BandwidthReport> swap_reports(Scheduler& s, Channel& c, BandwidthReport mine);

@@ -31,10 +31,14 @@ class Fields {
     at_ += digits;
     return v;
   }
-  void skip(char c) {
-    good_ = good_ && at_ < text_.size() && text_[at_] == c;
+  // A field with ':' behind it.
+  uint64_t next(size_t digits) {
+    const uint64_t v = hex(digits);
+    good_ = good_ && at_ < text_.size() && text_[at_] == ':';
     ++at_;
+    return v;
   }
+  uint32_t next32(size_t digits) { return static_cast<uint32_t>(next(digits)); }
   bool good() const { return good_; }
 
  private:
@@ -55,12 +59,9 @@ std::optional<Keys> decode_pingpong(std::span<const uint8_t> bytes) {
   if (bytes.size() != kPingpongBytes) return std::nullopt;
   Fields f(bytes);
   Keys k;
-  k.lid = static_cast<uint32_t>(f.hex(4));
-  f.skip(':');
-  k.qpn = static_cast<uint32_t>(f.hex(6));
-  f.skip(':');
-  k.psn = static_cast<uint32_t>(f.hex(6));
-  f.skip(':');
+  k.lid = f.next32(4);
+  k.qpn = f.next32(6);
+  k.psn = f.next32(6);
   for (uint8_t& b : k.gid) b = static_cast<uint8_t>(f.hex(2));
   if (!f.good()) return std::nullopt;
   return k;
@@ -78,24 +79,14 @@ std::optional<Keys> decode_perftest(std::span<const uint8_t> bytes) {
   if (bytes.size() != kPerftestBytes) return std::nullopt;
   Fields f(bytes);
   Keys k;
-  k.lid = static_cast<uint32_t>(f.hex(4));
-  f.skip(':');
-  k.out_reads = static_cast<uint32_t>(f.hex(4));
-  f.skip(':');
-  k.qpn = static_cast<uint32_t>(f.hex(6));
-  f.skip(':');
-  k.psn = static_cast<uint32_t>(f.hex(6));
-  f.skip(':');
-  k.rkey = static_cast<uint32_t>(f.hex(8));
-  f.skip(':');
-  k.vaddr = f.hex(16);
-  f.skip(':');
-  for (uint8_t& b : k.gid) {
-    b = static_cast<uint8_t>(f.hex(2));
-    f.skip(':');
-  }
-  k.srqn = static_cast<uint32_t>(f.hex(8));
-  f.skip(':');
+  k.lid = f.next32(4);
+  k.out_reads = f.next32(4);
+  k.qpn = f.next32(6);
+  k.psn = f.next32(6);
+  k.rkey = f.next32(8);
+  k.vaddr = f.next(16);
+  for (uint8_t& b : k.gid) b = static_cast<uint8_t>(f.next(2));
+  k.srqn = f.next32(8);
   if (!f.good()) return std::nullopt;
   return k;
 }

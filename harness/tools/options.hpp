@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command lines of ibv_*_pingpong, perftest and rping, as their users write them.
+// The command lines of ibv_*_pingpong and perftest, as their users write them.
 //
 //   Options o = parse_command("ib_write_bw -n 5 -s 65536 -x 1 10.77.0.9");   // throws ToolError
 //   o.client();   o.verb == Verb::kWrite;

@@ -106,7 +106,7 @@ class Peer:
         (self.run / "image.cpio").write_bytes((self.folder / "image.cpio").read_bytes() + image.guest_scripts())
         listeners = [self._listen("monitor"), self._listen("control")]
         with open(self.run / "emulator.log", "wb") as log:
-            self.program = process.start(self.command(), prompt=True, stdout=log, stderr=log)
+            self.program = process.start(self.command(), stdout=log, stderr=log)
         self.monitor, self.control = (self._accept(listener, limit) for listener in listeners)
         self._monitor_hello()
         while True:

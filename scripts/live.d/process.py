@@ -4,12 +4,10 @@
 import contextlib
 import ctypes
 import os
-import pathlib
 import signal
 import subprocess
 
 running = []
-PROMPT = -15  # niceness
 
 
 class Stopped(BaseException):
@@ -29,20 +27,13 @@ def catch_signals():
         signal.signal(number, _stop)
 
 
-def start(command, prompt=False, **options):
-    """From the main thread, since a child ends with the thread that started it.
-
-    `prompt`: before other programs of this machine, where that is allowed.
-    """
+def start(command, **options):
+    """From the main thread, since a child ends with the thread that started it."""
 
     def prepare():
         set_death_signal = 1  # PR_SET_PDEATHSIG
         ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
         os.setsid()  # the terminal's signals are for us, who end our children in order
-        if prompt:
-            with contextlib.suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, 0, PROMPT)
-                pathlib.Path("/proc/self/autogroup").write_text(str(PROMPT))
 
     program = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=prepare, **options)
     running.append(program)

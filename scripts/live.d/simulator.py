@@ -17,7 +17,7 @@ class Simulator:
         self.lines = []
         self.queue = queue.Queue()
         self.errors = open(self.log.with_suffix(".err"), "wb")
-        self.program = process.start(command, prompt=True, stdout=process.subprocess.PIPE, stderr=self.errors)
+        self.program = process.start(command, stdout=process.subprocess.PIPE, stderr=self.errors)
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 

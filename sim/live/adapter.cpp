@@ -72,7 +72,7 @@ bool Queue::poll() {
       }
     } else {
       const auto slot = static_cast<uint32_t>(receives_done_++);
-      if (c->ok()) received.push_back({c->byte_count, slot, c->src_qpn});
+      if (c->ok()) received.push_back({c->byte_count, slot});
     }
   }
   return any;
@@ -105,7 +105,6 @@ void Adapter::forget() {
 void Adapter::reset() {
   host_.restart_device(options_.mac);
   forget();
-  ++resets_;
 }
 
 uint32_t Adapter::take(uint32_t& next, uint32_t first, uint32_t count,

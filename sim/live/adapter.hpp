@@ -43,7 +43,6 @@ class Queue {
   struct Received {
     uint32_t bytes = 0;
     uint32_t slot = 0;  // of the receive, counted from 0
-    uint32_t src_qpn = 0;
   };
 
   // Posts without ringing. Counts as one message; only signaled ones complete by themselves.
@@ -93,7 +92,6 @@ class Adapter {
   void start();
   // Resets the device; everything is gone, and it is up again.
   void reset();
-  bool was_reset() const { return resets_ != 0; }
 
   enum Access { kLocal, kRemote };
   Buffer& add_memory(uint64_t size, Access access);
@@ -108,8 +106,6 @@ class Adapter {
   bool owes() const;
   const std::vector<std::unique_ptr<Queue>>& queues() const { return queues_; }
   const std::vector<roce::IpAddr>& gids() const { return options_.gids; }
-  const Options& options() const { return options_; }
-  Host& host() { return host_; }
   driver::Device& nic() { return host_.nic(); }
 
  private:
@@ -125,7 +121,6 @@ class Adapter {
   std::vector<bool> qpn_used_, cqn_used_, mr_used_, path_used_;
   uint32_t next_qpn_ = 2, next_cqn_ = 0, next_mr_ = 1, next_path_ = 0;
   uint8_t tag_ = 0;
-  unsigned resets_ = 0;
 };
 
 }  // namespace rnic::sim

@@ -27,6 +27,10 @@ std::string first_difference(std::span<const uint8_t> got, std::span<const uint8
                      *m.second);
 }
 
+std::span<const uint8_t> without_fcs(const wire::FrameInfo& f) {
+  return f.has_fcs ? f.bytes.first(f.bytes.size() - wire::kFcsBytes) : f.bytes;
+}
+
 }  // namespace
 
 void DataCheck::problem(const std::string& text) {
@@ -120,8 +124,7 @@ DataCheck::Region* DataCheck::region_at(uint64_t va, uint64_t length) {
 void DataCheck::on_tx(const wire::FrameInfo& frame) {
   if (frame.direction != end_ || frame.flags.err) return;
   roce::FrameView v;
-  const auto bytes = frame.has_fcs ? frame.bytes.first(frame.bytes.size() - 4) : frame.bytes;
-  if (roce::parse_frame(bytes, v) != roce::ParseStatus::kOk) return;
+  if (roce::parse_frame(without_fcs(frame), v) != roce::ParseStatus::kOk) return;
   Stream* s = by_peer(v.dest_qp);
   if (s == nullptr) return;
   if (v.info().is_request) {
@@ -134,8 +137,7 @@ void DataCheck::on_tx(const wire::FrameInfo& frame) {
 void DataCheck::on_rx(const wire::FrameInfo& frame) {
   if (frame.direction == end_ || frame.flags.err) return;
   roce::FrameView v;
-  const auto bytes = frame.has_fcs ? frame.bytes.first(frame.bytes.size() - 4) : frame.bytes;
-  if (roce::parse_frame(bytes, v) != roce::ParseStatus::kOk || !roce::icrc_good(v)) return;
+  if (roce::parse_frame(without_fcs(frame), v) != roce::ParseStatus::kOk || !roce::icrc_good(v)) return;
   const auto s = streams_.find(v.dest_qp);
   if (s == streams_.end()) return;
   if (v.info().is_request) {
@@ -156,7 +158,6 @@ void DataCheck::out_request(Stream& s, const roce::FrameView& v) {
     Asked a;
     a.psn = v.psn;
     a.atomic = is_atomic(info.kind);
-    a.length = a.atomic ? 8 : v.dma_len;
     a.packets = a.atomic ? 1 : roce::message_psns(v.dma_len, s.mtu);
     s.out_psn = psn_add(v.psn, a.packets);
     s.ours.push_back(std::move(a));
@@ -242,7 +243,6 @@ void DataCheck::in_request(Stream& s, const roce::FrameView& v) {
     a.psn = v.psn;
     a.atomic = is_atomic(info.kind);
     a.va = v.va;
-    a.length = a.atomic ? 8 : v.dma_len;
     a.packets = a.atomic ? 1 : roce::message_psns(v.dma_len, s.mtu);
     if (a.atomic) a.value = apply_atomic(v);
     s.in_psn = psn_add(v.psn, a.packets);

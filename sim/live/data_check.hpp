@@ -62,7 +62,6 @@ class DataCheck final : public wire::FrameObserver {
     uint32_t psn = 0, packets = 1;
     bool atomic = false;
     uint64_t va = 0;
-    uint32_t length = 0;
     Bytes bytes;  // that have come
     uint64_t value = 0;
     bool done = false;

@@ -52,12 +52,10 @@ class LiveWorld final : public RawPort, public pcie::Observer {
   tools::Scheduler& scheduler() { return scheduler_; }
   hostnet::HostNet& net() { return net_; }
   WireRecord& record() { return *record_; }
-  ethlink::EthLink& link() { return *link_; }
   const Qmp* qmp() const { return qmp_.get(); }
   TimePs now_ps() const { return world_.now_ps(); }
   hostnet::Time wall() const;
   uint64_t frames_out() const { return frames_out_; }
-  const std::string& fault_text() const { return fault_text_; }
 
   void on_raw_frame(TimePs now, std::span<const uint8_t> frame) override;
   std::span<const uint8_t> next_raw_frame(TimePs now) override;
@@ -93,7 +91,6 @@ class LiveWorld final : public RawPort, public pcie::Observer {
   std::deque<std::vector<uint8_t>> raw_out_;
   std::vector<uint8_t> raw_now_, frame_;
   uint64_t frames_out_ = 0;
-  std::string fault_text_;
 };
 
 }  // namespace rnic::sim

@@ -90,7 +90,7 @@ LiveSettings load_live_settings(const std::string& path, const std::vector<std::
   s.world.file = doc.name();
   {
     Reader r(doc);
-    read_world(r, s.world, widths);
+    read_world(r, s.world, widths, Programs::kTools);
     r.child("live", [&](Reader& l) { read_live(l, s); });
   }
   doc.check();

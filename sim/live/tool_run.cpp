@@ -479,6 +479,11 @@ Task<void> ToolRun::pingpong() {
     print_(l);
 }
 
+Task<void> ToolRun::wait_for_peer(unsigned times) {
+  for (unsigned i = 0; i < times; ++i)
+    (void)co_await tools::swap_keys(*party_.scheduler, *channel_, result_.mine[0]);
+}
+
 Task<void> ToolRun::perftest_client() {
   tools::Scheduler& s = *party_.scheduler;
   tools::Channel& c = *channel_;
@@ -490,7 +495,7 @@ Task<void> ToolRun::perftest_client() {
   }
   for (size_t n = 0; n < queues_.size(); ++n) co_await connect_queue(*queues_[n], theirs[n]);
   if (options_.kind == Kind::kLatency) post_first_receives();
-  const auto sync = [&]() { return tools::swap_keys(s, c, result_.mine[0]); };
+  const tools::Waits waits = tools::waits_of(options_.kind, options_.verb);
   for (const Keys& k : result_.mine) (void)co_await tools::swap_keys(s, c, k);
   for (const std::string& l : tools::heading(options_, result_.mine, result_.theirs, result_.mtu))
     print_(l);
@@ -498,11 +503,10 @@ Task<void> ToolRun::perftest_client() {
   const bool latency = options_.kind == Kind::kLatency;
   const bool send = options_.verb == Verb::kSend;
   print_(latency ? tools::latency_titles() : tools::bandwidth_titles(options_.gbits));
-  (void)co_await sync();
+  co_await wait_for_peer(waits.before);
   tools::BandwidthReport report;
   for (const uint32_t size : options_.sizes()) {
-    // Where both sides prepare for each size, or a latency is measured, they wait once more.
-    if (send || (latency && options_.verb != Verb::kWrite)) (void)co_await sync();
+    co_await wait_for_peer(waits.each_size);
     std::vector<double> samples;
     if (!latency) {
       co_await bandwidth(size, report);
@@ -518,10 +522,10 @@ Task<void> ToolRun::perftest_client() {
       print_(tools::latency_line(tools::latency_of(size, std::move(samples))));
     }
   }
-  (void)co_await sync();
+  co_await wait_for_peer(waits.after);
   if (!latency && !send) {
     (void)co_await tools::swap_reports(s, c, report);
-    (void)co_await sync();
+    co_await wait_for_peer(1);
   }
   if (!(latency && options_.verb == Verb::kWrite)) co_await tools::swap_done(s, c);
   print_(tools::closing_line());

@@ -56,7 +56,6 @@ class ToolRun {
   // Ends without an exception; the result tells.
   tools::Task<void> run();
   const ToolResult& result() const { return result_; }
-  const tools::Options& options() const { return options_; }
   // Queues of this run.
   const std::vector<Queue*>& queues() const { return queues_; }
   tools::Channel& channel() { return *channel_; }
@@ -78,6 +77,7 @@ class ToolRun {
   // Roles
   tools::Task<void> pingpong();
   tools::Task<void> perftest_client();
+  tools::Task<void> wait_for_peer(unsigned times);
   tools::Task<void> perftest_server();
   tools::Task<void> server_traffic();
 

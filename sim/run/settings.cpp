@@ -132,6 +132,14 @@ void read_pcie_faults(Reader& r, std::vector<PcieFault>& out) {
   });
 }
 
+void read_net(Reader& r, HostConfig& c) {
+  r.opt("ipv6", c.ipv6);
+  r.opt("vlan", c.vlan_id, unsigned_integer(1, 4094));
+  c.vlan = r.has("vlan");
+  r.opt("pcp", c.pcp, unsigned_integer(0, 7));
+  r.opt("dscp", c.dscp, unsigned_integer(0, 63));
+}
+
 void read_gpu(Reader& r, pcie::GpuConfig& c) {
   std::string preset = "reference";
   r.opt(
@@ -283,7 +291,9 @@ void read_step(Reader& r, Step& step, const Settings& s) {
 
 }  // namespace
 
-void read_world(scenario::Reader& r, Settings& s, const std::vector<uint32_t>& widths) {
+void read_world(scenario::Reader& r, Settings& s, const std::vector<uint32_t>& widths,
+                Programs programs) {
+  const bool flows = programs == Programs::kFlows;
   using namespace scenario;
   r.opt("title", s.title, text());
   r.opt("seed", s.seed);
@@ -303,15 +313,9 @@ void read_world(scenario::Reader& r, Settings& s, const std::vector<uint32_t>& w
     n.opt("dma_timeout_us", s.host.dma_timeout_us, unsigned_integer(0, 0xFFFFF));
     n.opt("relaxed", s.host.relaxed);
     n.opt("peer_to_peer", s.host.peer_to_peer);
-    n.opt("log_sq", s.log_sq, unsigned_integer(2, 15));
+    if (flows) n.opt("log_sq", s.log_sq, unsigned_integer(2, 15));
   });
-  r.child("net", [&](Reader& n) {
-    n.opt("ipv6", s.host.ipv6);
-    n.opt("vlan", s.host.vlan_id, unsigned_integer(1, 4094));
-    s.host.vlan = n.has("vlan");
-    n.opt("pcp", s.host.pcp, unsigned_integer(0, 7));
-    n.opt("dscp", s.host.dscp, unsigned_integer(0, 63));
-  });
+  if (flows) r.child("net", [&](Reader& n) { read_net(n, s.host); });
   if (s.wire.rate_bps == 0) s.wire.rate_bps = s.data_w * kUsualBpsPerBit;
   r.child("wire", [&](Reader& w) {
     w.opt("rate", s.wire.rate_bps, bit_rate(1'000'000'000, 8'000'000'000'000));
@@ -324,7 +328,7 @@ void read_world(scenario::Reader& r, Settings& s, const std::vector<uint32_t>& w
   s.pcie = pcie::Config::reference_delays();
   r.child("pcie", [&](Reader& p) {
     read_pcie(p, s.pcie);
-    read_pcie_faults(p, s.pcie_faults);
+    if (flows) read_pcie_faults(p, s.pcie_faults);
   });
   s.has_gpu = r.child("gpu", [&](Reader& g) { read_gpu(g, s.gpu); });
   r.child("iommu", [&](Reader& i) {
@@ -361,7 +365,7 @@ Settings read(Document& doc, const std::vector<uint32_t>& widths) {
     r.opt("topology", s.topology,
           one_of<Topology>({{"pair", Topology::kPair}, {"loop", Topology::kLoop}}));
     s.wire.rate_bps = 0;  // unless the file says: what the width is made for
-    read_world(r, s, widths);
+    read_world(r, s, widths, Programs::kFlows);
     r.each(
         "steps",
         [&](Reader& q, size_t) {

@@ -117,8 +117,13 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
                        const std::vector<uint32_t>& widths = {});
 Settings parse_settings(const std::string& yaml, const std::string& name,
                         const std::vector<std::string>& overrides = {});
-// The keys of the world without `topology` and `steps`, for other programs' scenarios.
-void read_world(scenario::Reader& r, Settings& s, const std::vector<uint32_t>& widths);
+// Whose scenario it is: `rnic-sim run`'s, or that of tools, which bring their own queues, addresses and
+// PCIe link without faults.
+enum class Programs : uint8_t { kFlows, kTools };
+// The keys of the world without `topology` and `steps`; those that such programs do not use are
+// unknown keys.
+void read_world(scenario::Reader& r, Settings& s, const std::vector<uint32_t>& widths,
+                Programs programs);
 // The title of a scenario file, without checking the rest.
 std::string scenario_title(const std::string& path);
 

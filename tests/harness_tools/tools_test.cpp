@@ -288,6 +288,32 @@ TEST_CASE("as a server we understand every word of the recorded clients") {
   }
 }
 
+TEST_CASE("a client waits for its server as often as the recorded ones") {
+  for (const auto& [file, command] : {std::pair{"write_bw_v4_mtu1024", "ib_write_bw"},
+                                      std::pair{"read_bw_v4_mtu1024", "ib_read_bw"},
+                                      std::pair{"read_lat_v4_mtu1024", "ib_read_lat"},
+                                      std::pair{"send_lat_v4_mtu1024", "ib_send_lat"},
+                                      std::pair{"atomic_bw_v4", "ib_atomic_bw"}}) {
+    INFO(command);
+    unsigned keys = 0;
+    bool reports = false;
+    for (const Segment& g : recorded_exchange(file, command)) {
+      if (!g.from_client) continue;
+      if (g.bytes.size() == kPerftestBytes) ++keys;
+      if (g.bytes.size() == 8) reports = true;
+    }
+    const Options o = parse_command(command);
+    const Waits w = waits_of(o.kind, o.verb);
+    // Two rounds of keys come first; one more wait follows the reports.
+    CHECK(keys == 2 + w.before + w.each_size + w.after + (reports ? 1 : 0));
+  }
+  // Of WRITE latency there is no recording: Linux's server writes after the second wait, and is gone
+  // after the last WRITE.
+  const Waits w = waits_of(Kind::kLatency, Verb::kWrite);
+  CHECK(w.before + w.each_size == 2);
+  CHECK(w.after == 0);
+}
+
 TEST_CASE("as a pingpong client and server we speak the recorded words") {
   const auto recorded = recorded_exchange("rc_pingpong_v4_mtu1024", "ibv_rc_pingpong");
   const Bytes client = joined(recorded, true), server = joined(recorded, false);
