@@ -187,10 +187,7 @@ class BlockLint {
     for (const auto& lo : b_.registers) {
       for (const auto& [low, high] : {std::pair{"_LO", "_HI"}, {"_LOW", "_HIGH"}}) {
         const std::string_view tail = low;
-        if (lo.name.size() <= tail.size() ||
-            lo.name.compare(lo.name.size() - tail.size(), tail.size(), tail) != 0) {
-          continue;
-        }
+        if (lo.name.size() <= tail.size() || !lo.name.ends_with(tail)) continue;
         const auto stem = lo.name.substr(0, lo.name.size() - tail.size());
         const auto it = names.find(stem + high);
         if (it == names.end() || lo.width != 32 || it->second->width != 32) continue;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "map_keys.hpp"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "access.hpp"
 
@@ -51,53 +53,36 @@ constexpr KeySpec kEnabled =
         "each).");
 constexpr KeySpec kCount = key("count", KeyType::kNumber, "Makes an array of so many elements.");
 
-// What a map and an included file have in common.
-constexpr KeySpec kDescription =
-    key("description", KeyType::kText, "What the map describes, for documents.");
-constexpr KeySpec kInclude = key("include", KeyType::kTexts,
-                                 "File, or list of files, beside this one, that bring further "
-                                 "constants, enums, blocks, counters, descriptors.");
-constexpr KeySpec kParameters =
+// What a map and an included file have in common, behind the two keys of their own.
+constexpr KeySpec kCommonKeys[] = {
+    key("description", KeyType::kText, "What the map describes, for documents."),
+    key("include", KeyType::kTexts,
+        "File, or list of files, beside this one, that bring further "
+        "constants, enums, blocks, counters, descriptors."),
     key("parameters", KeyType::kNamedNumbers,
         "Constants that -D NAME=VALUE changes. Where a reset value, a constant field or the count "
         "of a register is nothing but the name, it stays a parameter of the module.",
-        Element::kParameter);
-constexpr KeySpec kConstants =
-    key("constants", KeyType::kNamedNumbers, "Numbers with names.", Element::kConstant);
-constexpr KeySpec kEnums = key("enums", KeyType::kNamed, "Enumerations.", Element::kEnum);
-constexpr KeySpec kBlocks = key("blocks", KeyType::kList, "Address blocks.", Element::kBlock);
-constexpr KeySpec kCounters =
+        Element::kParameter),
+    key("constants", KeyType::kNamedNumbers, "Numbers with names.", Element::kConstant),
+    key("enums", KeyType::kNamed, "Enumerations.", Element::kEnum),
+    key("blocks", KeyType::kList, "Address blocks.", Element::kBlock),
     key("counters", KeyType::kList,
         "64-bit counters of the window that holds: counters; the order gives the index.",
-        Element::kCounter);
-constexpr KeySpec kDescriptors =
-    key("descriptors", KeyType::kList, "Layouts in memory.", Element::kDescriptor);
-
-constexpr KeySpec kMapKeys[] = {
+        Element::kCounter),
+    key("descriptors", KeyType::kList, "Layouts in memory.", Element::kDescriptor),
+};
+constexpr auto with_common(const KeySpec& name, const KeySpec& version) {
+  std::array<KeySpec, 2 + std::size(kCommonKeys)> keys = {name, version};
+  std::copy(std::begin(kCommonKeys), std::end(kCommonKeys), keys.begin() + 2);
+  return keys;
+}
+constexpr auto kMapKeys = with_common(
     required(key("name", KeyType::kLowerName,
                  "Prefix of files, packages, C names (RNIC_, rnic_) and the C++ namespace.")),
-    required(key("version", KeyType::kMapping, "Version of the map.", Element::kVersion)),
-    kDescription,
-    kInclude,
-    kParameters,
-    kConstants,
-    kEnums,
-    kBlocks,
-    kCounters,
-    kDescriptors,
-};
-constexpr KeySpec kIncludedKeys[] = {
-    key("name", KeyType::kRefused, "It is the map's that includes this file."),
-    key("version", KeyType::kRefused, "It is the map's that includes this file."),
-    kDescription,
-    kInclude,
-    kParameters,
-    kConstants,
-    kEnums,
-    kBlocks,
-    kCounters,
-    kDescriptors,
-};
+    required(key("version", KeyType::kMapping, "Version of the map.", Element::kVersion)));
+constexpr auto kIncludedKeys =
+    with_common(key("name", KeyType::kRefused, "It is the map's that includes this file."),
+                key("version", KeyType::kRefused, "It is the map's that includes this file."));
 constexpr KeySpec kVersionKeys[] = {
     required(key("major", KeyType::kNumber, "Changes where software must; at most 255.")),
     required(key("minor", KeyType::kNumber, "Changes where something is added; at most 255.")),

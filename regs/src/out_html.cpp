@@ -8,6 +8,7 @@
 #include "bit_diagram.hpp"
 #include "outputs.hpp"
 #include "runtime.hpp"
+#include "suggest.hpp"
 #include "text.hpp"
 
 namespace rnic::regs {
@@ -351,8 +352,7 @@ class Page : private Lines {
     desc_fields(d.fields);
     for (const auto& u : d.unions) {
       for (const auto& v : u.variants) {
-        std::string when;
-        for (const auto& w : v.when_names) when += (when.empty() ? "" : ", ") + w;
+        const auto when = join(v.when_names);
         line("<h4>{}: when {} is {}</h4><p>{}</p>", v.name, u.by, esc(when), esc(v.desc));
         picture(d, v.fields);
         desc_fields(v.fields);

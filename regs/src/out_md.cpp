@@ -2,6 +2,7 @@
 #include <set>
 
 #include "outputs.hpp"
+#include "suggest.hpp"
 #include "text.hpp"
 
 namespace rnic::regs {
@@ -168,8 +169,7 @@ class Markdown : private Lines {
     fields(d.fields);
     for (const auto& u : d.unions) {
       for (const auto& v : u.variants) {
-        std::string when;
-        for (const auto& w : v.when_names) when += (when.empty() ? "" : ", ") + w;
+        const auto when = join(v.when_names);
         line("");
         line("**{}** when {} is {}. {}", v.name, u.by, when, v.desc);
         line("");

@@ -44,7 +44,7 @@ std::string py_text(std::string_view s) {
   std::string r = "\"";
   for (const char c : s) {
     if (c == '"' || c == '\\') r += '\\';
-    r += c == '\n' ? ' ' : c;
+    r += c;
   }
   return r + "\"";
 }
@@ -90,15 +90,18 @@ class Python : private Lines {
     line("    \"Constants and parameters of the map.\"");
     line("");
     for (const auto& c : map_.constants) {
-      line("    {} = {:#x}{}", c.name, c.value, c.desc.empty() ? "" : "  # " + one_line(c.desc));
+      line("    {} = {:#x}{}", c.name, c.value, c.desc.empty() ? "" : "  # " + c.desc);
     }
   }
 
-  static std::string one_line(std::string s) {
-    for (auto& c : s) {
-      if (c == '\n' || c == '\r') c = ' ';
-    }
-    return s;
+  // What the map says, or the name, is the docstring.
+  template <typename Named>
+  void class_head(const std::string& name, std::string_view base, const Named& x) {
+    line("");
+    line("");
+    line("class {}({}):", name, base);
+    line("    {}", py_text(x.desc.empty() ? x.name : x.desc));
+    line("");
   }
 
   static std::string enum_class(const Enum& e) { return to_camel(e.name) + "Enum"; }
@@ -107,11 +110,7 @@ class Python : private Lines {
   }
 
   void enumeration(const Enum& e) {
-    line("");
-    line("");
-    line("class {}(enum.IntEnum):", enum_class(e));
-    line("    {}", py_text(e.desc.empty() ? e.name : e.desc));
-    line("");
+    class_head(enum_class(e), "enum.IntEnum", e);
     for (const auto& v : e.values) line("    {} = {:#x}", v.name, v.value);
   }
 
@@ -124,11 +123,7 @@ class Python : private Lines {
   }
 
   void block(const Block& b) {
-    line("");
-    line("");
-    line("class {}(Block):", to_camel(b.name) + "Block");
-    line("    {}", py_text(b.desc.empty() ? b.name : b.desc));
-    line("");
+    class_head(to_camel(b.name) + "Block", "Block", b);
     line("    NAME, BAR, SIZE, STRIDE = \"{}\", {}, {:#x}, {:#x}", b.name, b.bar, b.size, b.stride);
     line(
         "    # name, offset, width, dims, fields (name, lsb, width, access, reset, enum, flags; u: "
@@ -164,10 +159,9 @@ class Python : private Lines {
     for (const auto& d : r.dims) dims += fmt::format("({}, {:#x}), ", d.count, d.stride);
     line("        (\"{}\", {:#x}, {}, ({}), (", r.name, r.offset, r.width, dims);
     for (const auto& f : r.fields) {
-      const auto reset = f.is_map_hash ? std::uint64_t{map_.hash} : f.reset;
       const bool undo = access_info(f.access).on_write == OnWrite::kStore && f.rmw_hurts();
       line("            (\"{}\", {}, {}, \"{}\", {:#x}, {}, \"{}\"),", f.name, f.lsb, f.width,
-           access_name(f.access), reset, enum_ref(f.enum_index), undo ? "u" : "");
+           access_name(f.access), f.reset, enum_ref(f.enum_index), undo ? "u" : "");
     }
     line("        )),");
   }
@@ -180,11 +174,7 @@ class Python : private Lines {
   }
 
   void descriptor(const Descriptor& d) {
-    line("");
-    line("");
-    line("class {}(Descriptor):", to_camel(d.name) + "Desc");
-    line("    {}", py_text(d.desc.empty() ? d.name : d.desc));
-    line("");
+    class_head(to_camel(d.name) + "Desc", "Descriptor", d);
     line("    NAME, SIZE = \"{}\", {}", d.name, d.size);
     line("    _FIELDS = (  # name, first bit, width, byte string, enum");
     desc_fields(d.fields, "        ");

@@ -11,44 +11,11 @@
 #include "hierarchy.hpp"
 #include "outputs.hpp"
 #include "rdl_field.hpp"
+#include "rdl_property.hpp"
 #include "text.hpp"
 
 namespace rnic::regs {
 namespace {
-
-constexpr std::string_view kProperties =
-    R"(property regs_version { component = addrmap; type = string; };
-property regs_hash { component = addrmap; type = longint unsigned; };
-property regs_constants { component = addrmap; type = string[]; };
-property regs_parameters { component = addrmap; type = string[]; };
-property regs_enums { component = addrmap; type = string[]; };
-property regs_bar { component = addrmap; type = longint unsigned; };
-property regs_size { component = addrmap | reg; type = longint unsigned; };
-property regs_stride { component = addrmap; type = longint unsigned; };
-property regs_bad_access { component = addrmap; type = string; };
-property regs_bad_access_capture { component = addrmap; type = string; };
-property regs_pipelined { component = addrmap; type = boolean; };
-property regs_interrupts { component = addrmap; type = string[]; };
-property regs_decoded_by { component = addrmap | mem; type = string; };
-property regs_counters { component = mem; type = boolean; };
-property regs_interrupt { component = reg; type = string; };
-property regs_buffered { component = reg; type = boolean; };
-property regs_descriptor { component = reg; type = string; };
-property regs_head { component = reg; type = string; };
-property regs_union { component = reg; type = longint unsigned; };
-property regs_by { component = reg; type = string; };
-property regs_variant { component = reg; type = string; };
-property regs_when { component = reg; type = string; };
-property regs_access { component = field; type = string; };
-property regs_hw { component = field; type = string; };
-property regs_counter { component = field; type = string; };
-property regs_map_hash { component = field; type = boolean; };
-property regs_locked_by { component = field; type = string; };
-property regs_enabled_by { component = field; type = string; };
-property regs_unit { component = field; type = string; };
-property regs_bytes { component = field; type = boolean; };
-property regs_sv_name { component = field; type = string; };
-)";
 
 std::string id(const std::string& name) { return is_rdl_keyword(name) ? "\\" + name : name; }
 
@@ -68,7 +35,7 @@ class Rdl : private Lines {
   std::string run() {
     line("// SPDX-License-Identifier: Apache-2.0");
     line("// {}", generated_note(map_));
-    raw(std::string(kProperties));
+    raw(rdl_property_definitions());
     for (const auto& e : map_.enums) enumeration(e);
     for (const auto& d : map_.descriptors) descriptor(d);
     counters_alone();

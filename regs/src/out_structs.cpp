@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "out_structs.hpp"
-
+//
+// The register file with its hardware side in packed structs: <map>_<block>_ports_pkg.sv, the
+// module <map>_<block>_st around the flat one, and its pins for the bench.
 #include <map>
-#include <utility>
 
 #include "keywords.hpp"
+#include "outputs.hpp"
 #include "ports.hpp"
 #include "sv_header.hpp"
 #include "text.hpp"
@@ -37,6 +38,7 @@ struct Side {
   const char* type;  // hw2reg
   bool output;
   std::vector<Group> groups;
+  std::map<std::string, std::size_t> index;  // of their names
 
   [[nodiscard]] std::string port() const { return fmt::format("{}_{}", type, output ? "o" : "i"); }
 };
@@ -74,11 +76,8 @@ class Structs {
     auto& side = sides_[p.output ? 1 : 0];
     const auto stem = stem_of(p);
     const auto group = safe(stem, "_reg");
-    auto it = index_[p.output ? 1 : 0].find(group);
-    if (it == index_[p.output ? 1 : 0].end()) {
-      it = index_[p.output ? 1 : 0].insert({group, side.groups.size()}).first;
-      side.groups.push_back({group, {}});
-    }
+    const auto [it, fresh] = side.index.try_emplace(group, side.groups.size());
+    if (fresh) side.groups.push_back({group, {}});
     // Without the register in front and _i or _o behind.
     const auto member = p.name.substr(stem.size() + 1, p.name.size() - stem.size() - 3);
     side.groups[it->second].members.push_back(
@@ -258,8 +257,7 @@ class Structs {
   const Block& b_;
   std::string name_;
   std::vector<Port> ports_;
-  Side sides_[2] = {{"hw2reg", false, {}}, {"reg2hw", true, {}}};
-  std::map<std::string, std::size_t> index_[2];
+  Side sides_[2] = {{"hw2reg", false, {}, {}}, {"reg2hw", true, {}, {}}};
 };
 
 }  // namespace

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <array>
 
-#include "out_structs.hpp"
-
 namespace rnic::regs {
 namespace {
 

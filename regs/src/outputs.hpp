@@ -52,6 +52,7 @@ void out_md(const Map& map, OutFiles& files);
 void out_model(const Map& map, OutFiles& files);
 void out_bench(const Map& map, OutFiles& files);
 void out_props(const Map& map, OutFiles& files);
+void out_structs(const Map& map, OutFiles& files);
 void out_rdl(const Map& map, OutFiles& files);
 void out_ipxact(const Map& map, OutFiles& files);
 void out_svd(const Map& map, OutFiles& files);

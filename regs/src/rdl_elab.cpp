@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 
 #include "rdl_field.hpp"
 #include "rdl_node.hpp"
@@ -73,7 +72,6 @@ class Elaborator {
   RdlDesign run(const std::vector<RdlStatement>& statements, const std::string& top) {
     auto& root = scopes_.emplace_back();
     for (const auto& s : statements) statement(s, root, nullptr);
-    for (const auto& [name, e] : root_enums_) design_.root_enums.push_back(e);
     loose(root);
     make_top(root, top);
     return std::move(design_);
@@ -82,9 +80,7 @@ class Elaborator {
  private:
   // Once for a place, however often the component is instantiated.
   void error(SourcePos pos, const char* rule, std::string text) {
-    if (told_at_.insert({pos.file, pos.line, pos.col, rule}).second) {
-      diags_.error(pos, rule, std::move(text));
-    }
+    if (told_at_.first(pos, rule)) diags_.error(pos, rule, std::move(text));
   }
 
   // The addrmaps of the root, last one last.
@@ -92,21 +88,19 @@ class Elaborator {
     std::string_view name;
     SourcePos pos;
     const RdlStatement* statement = nullptr;  // of an instance
-    const RdlInstance* instance = nullptr;
     Type type;
   };
 
   void make_top(Scope& root, const std::string& wanted) {
     const Candidate* pick = nullptr;
-    std::vector<std::string> names;
     for (const auto& c : candidates_) {
-      names.emplace_back(c.name);
       if (wanted.empty() || c.name == wanted) pick = &c;
     }
     if (pick == nullptr) {
       error({}, "top",
-            wanted.empty() ? std::string("no addrmap in this file: write `addrmap name { ... };`")
-                           : fmt::format("no addrmap '{}'{}", wanted, hint(wanted, names)));
+            wanted.empty()
+                ? std::string("no addrmap in this file: write `addrmap name { ... };`")
+                : fmt::format("no addrmap '{}'{}", wanted, hint(wanted, names_of(candidates_))));
       return;
     }
     is_top_ = true;
@@ -200,7 +194,7 @@ class Elaborator {
     }
     const auto* kept = &design_.enums.emplace_back(std::move(e));
     scope.enums.insert({d.name, kept});
-    if (at_root) root_enums_.emplace_back(d.name, kept);
+    if (at_root) design_.root_enums.push_back(kept);
   }
 
   void component(const RdlStatement& s, Scope& scope, RdlNode* node) {
@@ -231,7 +225,7 @@ class Elaborator {
     if (!at_root) return;
     root_types_.push_back(type);
     if (type.def->kind == RdlKind::kAddrmap) {
-      candidates_.push_back({type.def->name, type.def->pos, nullptr, nullptr, type});
+      candidates_.push_back({type.def->name, type.def->pos, nullptr, type});
     }
   }
 
@@ -256,7 +250,7 @@ class Elaborator {
     const auto kind = type.def->kind;
     if (node == nullptr) {
       if (kind == RdlKind::kAddrmap && i.dims.empty()) {
-        candidates_.push_back({i.name, i.pos, &s, &i, type});
+        candidates_.push_back({i.name, i.pos, &s, type});
       } else if (kind == RdlKind::kSignal) {
         no_signal(i);
       } else {
@@ -342,9 +336,8 @@ class Elaborator {
       const bool known = std::any_of(def.params.begin(), def.params.end(),
                                      [&](const RdlParamDef& p) { return p.name == g.name; });
       if (!known) {
-        std::vector<std::string> names;
-        for (const auto& p : def.params) names.emplace_back(p.name);
-        error(g.pos, "parameter", fmt::format("no parameter '{}'{}", g.name, hint(g.name, names)));
+        error(g.pos, "parameter",
+              fmt::format("no parameter '{}'{}", g.name, hint(g.name, names_of(def.params))));
       }
     }
     for (const auto& p : def.params) {
@@ -665,9 +658,7 @@ class Elaborator {
       }
     }
     if (!off && !displace_rival(node, name, a, level)) return;
-    if (v.kind == RdlValue::Kind::kNone) {
-      return;
-    }
+    if (v.kind == RdlValue::Kind::kNone) return;
     node.props.insert_or_assign(name, RdlProp{std::move(v), a.pos, a.modifier, level});
   }
 
@@ -880,10 +871,9 @@ class Elaborator {
   std::deque<Scope> scopes_;
   std::vector<Type> root_types_;
   std::vector<Candidate> candidates_;
-  std::vector<std::pair<std::string_view, const RdlEnum*>> root_enums_;
   std::set<std::string> user_properties_;
   std::set<std::string> told_;
-  std::set<std::tuple<int, int, int, std::string>> told_at_;
+  RdlTold told_at_;
   std::size_t n_instances_ = 0;
   int depth_ = 0;
   bool told_limit_ = false;

@@ -12,8 +12,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "model.hpp"
@@ -112,6 +114,17 @@ struct RdlDesign {
   std::vector<const RdlEnum*> root_enums;
   std::vector<RdlTopParameter> parameters;
   std::deque<RdlEnum> enums;
+};
+
+// What was told, by place and rule: a component that is instantiated often is told of once.
+class RdlTold {
+ public:
+  bool first(SourcePos pos, const char* rule) {
+    return told_.insert({pos.file, pos.line, pos.col, rule}).second;
+  }
+
+ private:
+  std::set<std::tuple<int, int, int, std::string>> told_;
 };
 
 // `top`: the addrmap to take, empty: the last of the file. Nothing in `top` after errors that leave

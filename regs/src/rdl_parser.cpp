@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "rdl_field.hpp"
@@ -144,7 +145,7 @@ class Parser {
     if (is("abstract")) {
       fail("abstract components are not read: write the component itself");
     } else if (is("alias")) {
-      fail("alias registers are not read: a second name for a register has no place here");
+      no_alias();
     } else if (is("struct") || is("constraint")) {
       fail(fmt::format("{} is not read: take it out of what is imported", tok().text));
     } else if (is("enum")) {
@@ -175,25 +176,19 @@ class Parser {
   // a -> , a.b , a[1]
   [[nodiscard]] bool is_target() const { return is("->", 1) || is(".", 1) || is("[", 1); }
   // type name, type #(...), type external name
-  [[nodiscard]] bool is_instance() const {
+  [[nodiscard]] bool is_instance() const { return !at_modifier() && (is_word(1) || is("#", 1)); }
+  [[nodiscard]] bool at_modifier() const {
     static constexpr std::array<std::string_view, 5> kModifiers = {"posedge", "negedge", "bothedge",
                                                                    "level", "nonsticky"};
-    if (!tok().escaped &&
-        std::find(kModifiers.begin(), kModifiers.end(), tok().text) != kModifiers.end()) {
-      return false;
-    }
-    return is_word(1) || is("#", 1);
+    return !tok().escaped &&
+           std::find(kModifiers.begin(), kModifiers.end(), tok().text) != kModifiers.end();
   }
 
   void assignment(RdlAssign& a) {
-    for (const char* w : {"posedge", "negedge", "bothedge", "level", "nonsticky"}) {
-      if (is(w)) {
-        if (!a.modifier.empty()) fail("two modifiers: keep one");
-        a.modifier = tok().text;
-        next();
-        if (is(w)) fail("a modifier twice");
-        break;
-      }
+    if (is_word() && at_modifier()) {
+      a.modifier = tok().text;
+      next();
+      if (is(a.modifier)) fail("a modifier twice");
     }
     if (!is_word()) fail(fmt::format("the name of a property is missing; here is {}", got()));
     a.prop = tok().text;
@@ -244,6 +239,10 @@ class Parser {
     expect(";", "the definition of a property");
   }
 
+  [[noreturn]] void no_alias() {
+    fail("alias registers are not read: a second name for a register has no place here");
+  }
+
   void placing(RdlStatement& s) {
     for (; is("external") || is("internal"); next()) {
       s.placing = is("external") ? RdlPlacing::kExternal : RdlPlacing::kInternal;
@@ -259,8 +258,7 @@ class Parser {
     }
     placing(s);
     if (is("#")) params(s.params);
-    if (is("alias"))
-      fail("alias registers are not read: a second name for a register has no place here");
+    if (is("alias")) no_alias();
     if (s.def && is(";") && s.params.empty()) {
       if (s.def->name.empty())
         fail(
@@ -408,7 +406,7 @@ class Parser {
     auto left = unary();
     while (tok().kind == K::kSymbol) {
       const int r = rank(tok().text);
-      if (r < least || r == 0) break;
+      if (r < least) break;
       if (++n_operators_ > kMostOperators) {
         fail(fmt::format("an expression of more than {} operators", kMostOperators));
       }

@@ -26,8 +26,8 @@ struct RdlPropertyInfo {
   std::string_view name;
   unsigned components;  // 1 << RdlKind
   RdlType type;
-  RdlUse use;
-  std::string_view advice;  // what to write instead
+  RdlUse use = RdlUse::kUsed;
+  std::string_view advice = {};  // what to write instead
 };
 
 [[nodiscard]] const RdlPropertyInfo* find_rdl_property(std::string_view name);
@@ -36,6 +36,8 @@ struct RdlPropertyInfo {
 [[nodiscard]] std::vector<std::string> rdl_property_names(RdlKind kind);
 // regs_*, of the export: they need a definition in the file.
 [[nodiscard]] bool is_regs_property(std::string_view name);
+// Their definitions, a line each.
+[[nodiscard]] std::string rdl_property_definitions();
 // Those of which a component has one at most: {"sticky", "stickybit"}.
 [[nodiscard]] std::string_view rdl_rival(std::string_view name);
 

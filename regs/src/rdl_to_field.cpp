@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <tuple>
 
 #include "rdl_to_map.hpp"
 #include "suggest.hpp"
@@ -48,7 +48,7 @@ class FieldMaker {
     f_.lsb = n_.lsb;
     f_.width = n_.width;
     const auto p = rdl_field_of(n_);
-    f_.access = access(p);
+    f_.access = rdl_access_of(n_, p, c_);
     f_.keys.emplace_back("access", n_.at_prop("sw"));
     encoding();
     if (external_) {
@@ -71,8 +71,6 @@ class FieldMaker {
         fmt::format("{} of {}{}: {}", no.property, n_.path(),
                     given || no.property != "hw" ? "" : " (rw where nothing is said)", no.why));
   }
-
-  Access access(const RdlField& p) { return rdl_access_of(n_, p, c_); }
 
   void encoding() {
     const auto* p = n_.prop("encode");
@@ -125,8 +123,7 @@ class FieldMaker {
       c_.warning(n_.at_prop("hw"), "constant",
                  fmt::format("{} is a constant: hardware has no port for it", n_.path()));
     }
-    f_.keys.emplace_back("hw", n_.at_prop("hw"));
-    if (f_.is_const) f_.keys.pop_back();
+    if (!f_.is_const) f_.keys.emplace_back("hw", n_.at_prop("hw"));
   }
 
   void words(const std::string& text) {
@@ -141,7 +138,7 @@ class FieldMaker {
         {"rd_pulse", &HwPorts::rd_pulse},
     }};
     f_.keys.emplace_back("hw", n_.at_prop("regs_hw"));
-    for (const auto& w : split(text, ' ')) {
+    for (const auto& w : rdl_split(text, ' ')) {
       if (w.empty() || w == "none") continue;
       const auto it =
           std::find_if(kWords.begin(), kWords.end(), [&](const auto& x) { return x.first == w; });
@@ -153,20 +150,7 @@ class FieldMaker {
     }
   }
 
-  static std::vector<std::string> split(const std::string& s, char mark) {
-    std::vector<std::string> parts(1);
-    for (const char c : s) {
-      if (c == mark) {
-        parts.emplace_back();
-      } else {
-        parts.back() += c;
-      }
-    }
-    return parts;
-  }
-
   void counter(const RdlField& p) {
-    f_.keys.emplace_back("counter", n_.at_prop("counter"));
     if (n_.prop("regs_counter") != nullptr) {
       counter_words(n_.text("regs_counter"));
     } else {
@@ -174,7 +158,7 @@ class FieldMaker {
       f_.counter = rdl_counter(p, f_.width, no);
       if (no) refuse(*no);
     }
-    if (!f_.counter) f_.keys.pop_back();
+    if (f_.counter) f_.keys.emplace_back("counter", n_.at_prop("counter"));
     for (const char* key : {"incrsaturate", "decrsaturate"}) {
       if (f_.counter && n_.prop(key) != nullptr) f_.keys.emplace_back("saturate", n_.at_prop(key));
     }
@@ -197,23 +181,18 @@ class FieldMaker {
   void counter_words(const std::string& text) {
     CounterSpec c;
     c.max = ones(f_.width);
-    for (const auto& w : split(text, ' ')) {
+    for (const auto& w : rdl_split(text, ' ')) {
       const auto eq = w.find('=');
       const auto key = w.substr(0, eq);
-      const auto digits = eq == std::string::npos ? std::string() : w.substr(eq + 1);
-      const bool hex = digits.rfind("0x", 0) == 0;
-      std::uint64_t v = 0;
-      const auto* end = digits.data() + digits.size();
-      const auto [at, ec] = std::from_chars(digits.data() + (hex ? 2 : 0), end, v, hex ? 16 : 10);
-      const bool good = ec == std::errc() && at == end;
-      if (good && key == "incr" && v <= 32) {
-        c.incr_width = static_cast<unsigned>(v);
-      } else if (good && key == "decr" && v <= 32) {
-        c.decr_width = static_cast<unsigned>(v);
-      } else if (good && key == "saturate") {
+      const auto v = rdl_parse_number(eq == std::string::npos ? "" : w.substr(eq + 1));
+      if (v && key == "incr" && *v <= 32) {
+        c.incr_width = static_cast<unsigned>(*v);
+      } else if (v && key == "decr" && *v <= 32) {
+        c.decr_width = static_cast<unsigned>(*v);
+      } else if (v && key == "saturate") {
         c.saturate = true;
-        c.max = v;
-      } else if (good && key == "threshold") {
+        c.max = *v;
+      } else if (v && key == "threshold") {
         c.threshold = v;
       } else {
         c_.error(n_.at_prop("regs_counter"), "counter",
@@ -343,20 +322,19 @@ Access rdl_access_of(const RdlNode& n, const RdlField& p, RdlContext& context) {
     const auto word = n.text("regs_access");
     const auto access = parse_access(word);
     if (access) return *access;
-    std::vector<std::string> known;
-    for (const auto& info : all_access()) known.emplace_back(info.name);
-    context.error(n.at_prop("regs_access"), "access",
-                  fmt::format("unknown access '{}'{}", word, suggest(word, known)));
+    context.error(
+        n.at_prop("regs_access"), "access",
+        fmt::format("unknown access '{}'{}", word, suggest(word, names_of(all_access()))));
     return Access::kRw;
   }
   std::optional<RdlRefusal> no;
-  for (const auto& [property, words] :
-       {std::pair{"sw", "na r w rw w1 rw1"}, {"hw", "na r w rw"}, {"precedence", "hw sw"}}) {
-    const auto word = property[0] == 's'   ? std::string(p.sw)
-                      : property[0] == 'h' ? std::string(p.hw)
-                                           : n.text(property);
+  const auto precedence = n.text("precedence");
+  for (const auto& [property, word, words] :
+       {std::tuple{"sw", p.sw, "na r w rw w1 rw1"},
+        {"hw", p.hw, "na r w rw"},
+        {"precedence", std::string_view(precedence), "hw sw"}}) {
     const auto list = fmt::format(" {} ", words);
-    if (!word.empty() && list.find(" " + word + " ") == std::string::npos) {
+    if (!word.empty() && list.find(fmt::format(" {} ", word)) == std::string::npos) {
       context.error(n.at_prop(property), "property",
                     fmt::format("{} of {} is {}; known: {}", property, n.path(), word, words));
     }

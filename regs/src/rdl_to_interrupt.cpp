@@ -163,7 +163,7 @@ std::string group_of(const RdlNode& n) {
   const auto name = rdl_map_name(n.name, RdlCase::kUpper);
   if (!marked.empty()) return name == marked + kTails[0] ? marked : std::string();
   const std::string_view tail = kTails[0];
-  if (name.size() <= tail.size() || name.substr(name.size() - tail.size()) != tail) return {};
+  if (name.size() <= tail.size() || !name.ends_with(tail)) return {};
   for (const auto* f : fields_of(n)) {
     if (f->flag("intr")) return name.substr(0, name.size() - tail.size());
   }

@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "rdl_to_map.hpp"
-#include "suggest.hpp"
 
 namespace rnic::regs {
 namespace {
@@ -41,15 +40,13 @@ class LooseMaker {
  private:
   // Its fields come first, and are the same.
   void check_head(const RdlNode& n, const Descriptor& d) {
-    const auto& all = c_.map().descriptors;
-    const auto it =
-        std::find_if(all.begin(), all.end(), [&](const Descriptor& x) { return x.name == d.head; });
-    if (it == all.end()) {
+    const auto* head = find_descriptor(c_.map(), d.head);
+    if (head == nullptr) {
       c_.error(n.at_prop("regs_head"), "unknown-head",
                fmt::format("no descriptor '{}' before this one", d.head));
       return;
     }
-    for (const auto& f : it->fields) {
+    for (const auto& f : head->fields) {
       const bool same = std::any_of(d.fields.begin(), d.fields.end(), [&](const DescField& x) {
         return x.name == f.name && x.bit == f.bit && x.width == f.width;
       });
@@ -85,14 +82,9 @@ class LooseMaker {
     v.keys = {{"when", n.at_prop("regs_when")}};
     v.name = n.text("regs_variant");
     v.desc = rdl_description(n);
-    std::string word;
-    for (const char c : n.text("regs_when") + ",") {
-      if (c == ',') {
-        if (!word.empty()) v.when_names.push_back(std::move(word));
-        word.clear();
-      } else if (c != ' ') {
-        word += c;
-      }
+    for (auto& word : rdl_split(n.text("regs_when"), ',')) {
+      std::erase(word, ' ');
+      if (!word.empty()) v.when_names.push_back(std::move(word));
     }
     v.fields = fields(n, d->size);
     d->unions[index].variants.push_back(std::move(v));

@@ -10,7 +10,6 @@
 #include <cctype>
 #include <charconv>
 #include <filesystem>
-#include <map>
 
 #include "keywords.hpp"
 #include "rdl_import.hpp"
@@ -332,15 +331,6 @@ class MapMaker {
     std::string desc;
   };
 
-  static std::optional<std::uint64_t> number(std::string_view s) {
-    const bool hex = s.substr(0, 2) == "0x";
-    if (hex) s.remove_prefix(2);
-    std::uint64_t v = 0;
-    const auto [at, ec] = std::from_chars(s.data(), s.data() + s.size(), v, hex ? 16 : 10);
-    if (ec != std::errc() || at != s.data() + s.size()) return std::nullopt;
-    return v;
-  }
-
   // "NAME 1..8; description"
   Limits limits(const std::string& name) {
     Limits l;
@@ -350,8 +340,8 @@ class MapMaker {
       const auto range = e.head.substr(space + 1);
       const auto dots = range.find("..");
       if (dots == std::string::npos) continue;
-      l.min = number(range.substr(0, dots));
-      l.max = number(range.substr(dots + 2));
+      l.min = rdl_parse_number(range.substr(0, dots));
+      l.max = rdl_parse_number(range.substr(dots + 2));
       l.desc = e.text;
     }
     return l;
@@ -372,7 +362,7 @@ class MapMaker {
         }
         continue;
       }
-      const auto value = number(e.head.substr(eq + 3));
+      const auto value = rdl_parse_number(e.head.substr(eq + 3));
       if (!value) {
         c_.error(top_.at_prop("regs_constants"), "constant",
                  fmt::format("'{}': write \"NAME = number; description\"", e.head));
@@ -512,14 +502,11 @@ std::string RdlContext::enum_name(const RdlEnum& e, const std::string& owner) {
   return unique;
 }
 
-bool RdlContext::first(SourcePos pos, const char* rule) {
-  return told_.insert({pos.file, pos.line, pos.col, rule}).second;
-}
 void RdlContext::error(SourcePos pos, const char* rule, std::string text) {
-  if (first(pos, rule)) diags_.error(pos, rule, std::move(text));
+  if (told_.first(pos, rule)) diags_.error(pos, rule, std::move(text));
 }
 void RdlContext::warning(SourcePos pos, const char* rule, std::string text) {
-  if (first(pos, rule)) warnings_.add(pos, rule, std::move(text));
+  if (told_.first(pos, rule)) warnings_.add(pos, rule, std::move(text));
 }
 
 std::string rdl_description(const RdlNode& n) {
@@ -555,6 +542,27 @@ std::vector<RdlListEntry> rdl_list(const RdlNode& n, std::string_view property) 
     }
   }
   return list;
+}
+
+std::vector<std::string> rdl_split(std::string_view s, char mark) {
+  std::vector<std::string> parts(1);
+  for (const char c : s) {
+    if (c == mark) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+std::optional<std::uint64_t> rdl_parse_number(std::string_view s) {
+  const bool hex = s.starts_with("0x");
+  if (hex) s.remove_prefix(2);
+  std::uint64_t v = 0;
+  const auto [at, ec] = std::from_chars(s.data(), s.data() + s.size(), v, hex ? 16 : 10);
+  if (ec != std::errc() || at != s.data() + s.size()) return std::nullopt;
+  return v;
 }
 
 std::optional<Map> load_rdl_file(const std::string& path, const RdlOptions& options,

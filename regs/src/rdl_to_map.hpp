@@ -4,10 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -41,12 +41,10 @@ class RdlContext {
   Map& map() { return map_; }
 
  private:
-  bool first(SourcePos pos, const char* rule);
-
   Map& map_;
   Diagnostics& diags_;
   Warnings& warnings_;
-  std::set<std::tuple<int, int, int, std::string>> told_;
+  RdlTold told_;
   std::vector<std::pair<const RdlEnum*, std::string>> enums_;
 };
 
@@ -72,5 +70,8 @@ struct RdlListEntry {
   std::string text;
 };
 [[nodiscard]] std::vector<RdlListEntry> rdl_list(const RdlNode& n, std::string_view property);
+// Texts of the export: what stands between the marks, and numbers such as 200 or 0xff.
+[[nodiscard]] std::vector<std::string> rdl_split(std::string_view s, char mark);
+[[nodiscard]] std::optional<std::uint64_t> rdl_parse_number(std::string_view s);
 
 }  // namespace rnic::regs

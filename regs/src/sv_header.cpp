@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "ports.hpp"
 
 namespace rnic::regs {

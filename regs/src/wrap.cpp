@@ -8,6 +8,8 @@ namespace rnic::regs {
 namespace {
 
 constexpr std::size_t kColumns = 100;
+constexpr std::string_view kBreaks[] = {", ", "&& ", "|| ", "& ", "| ", "? ", ": ", "<= ", "= "};
+constexpr std::string_view kBreakStarts = ",&|?:<=";  // their first characters
 
 std::string indent_of(const std::string& line) {
   const auto n = line.find_first_not_of(' ');
@@ -38,9 +40,10 @@ std::size_t break_of(const std::string& line, std::size_t least) {
     const char c = line[p];
     if (c == '(' || c == '{' || c == '[') ++depth;
     if (c == ')' || c == '}' || c == ']') --depth;
-    if (p <= least || depth > best_depth) continue;
-    for (const std::string_view op : {", ", "&& ", "|| ", "& ", "| ", "? ", ": ", "<= ", "= "}) {
-      if (line.compare(p, op.size(), op) != 0 || (c != ',' && line[p - 1] != ' ')) continue;
+    if (p <= least || depth > best_depth || kBreakStarts.find(c) == kBreakStarts.npos) continue;
+    if (c != ',' && line[p - 1] != ' ') continue;
+    for (const auto op : kBreaks) {
+      if (line.compare(p, op.size(), op) != 0) continue;
       const bool behind = c == ',' || op == "<= " || op == "= ";
       const std::size_t cut = behind ? p + op.size() : p;
       if (cut > kColumns) continue;

@@ -3,6 +3,8 @@
 
 #include <string_view>
 
+#include "yaml_cursor.hpp"
+
 namespace rnic::regs {
 namespace {
 
@@ -22,10 +24,10 @@ class Deeper {
   int& depth_;
 };
 
-class FastYaml {
+class FastYaml : private YamlCursor {
  public:
   FastYaml(const std::string& text, int file, YamlTree& tree)
-      : text_(text), file_(file), tree_(tree) {}
+      : YamlCursor(text), file_(file), tree_(tree) {}
 
   const YamlNode* run() {
     if (text_.compare(0, 3, "\xEF\xBB\xBF") == 0) throw GiveUp();  // a byte order mark
@@ -39,13 +41,7 @@ class FastYaml {
  private:
   using Kind = YamlNode::Kind;
 
-  [[nodiscard]] bool at_end() const { return pos_ >= text_.size(); }
-  [[nodiscard]] char peek(std::size_t n = 0) const {
-    return pos_ + n < text_.size() ? text_[pos_ + n] : '\n';
-  }
-  [[nodiscard]] int col() const { return static_cast<int>(pos_ - line_start_); }
   [[nodiscard]] SourcePos place() const { return {line_, col() + 1, file_}; }
-  static bool ends_word(char c) { return c == ' ' || c == '\n' || c == '\r'; }
 
   void spaces() {
     while (peek() == ' ' && !at_end()) ++pos_;
@@ -62,10 +58,7 @@ class FastYaml {
 
   void skip_line() {
     while (!at_end() && text_[pos_] != '\n') ++pos_;
-    if (at_end()) return;
-    ++pos_;
-    ++line_;
-    line_start_ = pos_;
+    newline();
   }
 
   // To the first character of the next line that holds something.
@@ -77,10 +70,7 @@ class FastYaml {
         skip_line();
         continue;
       }
-      if (col() == 0 && (peek() == '%' || text_.compare(pos_, 3, "---") == 0 ||
-                         text_.compare(pos_, 3, "...") == 0)) {
-        throw GiveUp();
-      }
+      if (at_document_mark()) throw GiveUp();
       return;
     }
   }
@@ -90,8 +80,6 @@ class FastYaml {
     skip_line();
     next_line();
   }
-
-  [[nodiscard]] bool at_dash() const { return peek() == '-' && ends_word(peek(1)); }
 
   // A node that starts here, inside something at column `outer`.
   const YamlNode* node(int outer) {
@@ -106,7 +94,7 @@ class FastYaml {
       return n;
     }
     const auto* first = scalar(false);
-    if (peek() == ':' && ends_word(peek(1))) {
+    if (at_colon()) {
       pos_ = from;
       return mapping(start);
     }
@@ -141,7 +129,7 @@ class FastYaml {
     const int mine = col();
     while (!at_end() && col() == mine && !at_dash()) {
       n->items.push_back(scalar(false));
-      if (peek() != ':' || !ends_word(peek(1))) throw GiveUp();
+      if (!at_colon()) throw GiveUp();
       ++pos_;
       if (rest_is_empty()) {
         skip_line();
@@ -176,20 +164,8 @@ class FastYaml {
     }
     if ((c == '?' || c == '-' || c == ':') && ends_word(peek(1))) throw GiveUp();
     const auto from = pos_;
-    auto last = pos_;  // behind the last character that is no space
-    for (;; ++pos_) {
-      const char x = peek();
-      if (x == '\n' || x == '\r') break;
-      if (x == '\t') throw GiveUp();
-      if (x == '#' && text_[pos_ - 1] == ' ') break;
-      if (x == ':' && (ends_word(peek(1)) ||
-                       (in_flow && (peek(1) == ',' || peek(1) == '}' || peek(1) == ']')))) {
-        break;
-      }
-      if (in_flow && (x == ',' || x == '}' || x == ']')) break;
-      if (in_flow && (x == '{' || x == '[')) throw GiveUp();
-      if (x != ' ') last = pos_ + 1;
-    }
+    const auto last = plain_end(in_flow);
+    if (peek() == '\t' || peek() == '{' || peek() == '[') throw GiveUp();
     if (last == from) throw GiveUp();
     const std::string_view word(text_.data() + from, last - from);
     const bool null = word == "~" || word == "null" || word == "Null" || word == "NULL";
@@ -246,9 +222,8 @@ class FastYaml {
       n->items.push_back(flow_item());
       if (!map) flow_space();
       if (map) {  // the colon stands on the line of the key
-        if (peek() != ':') throw GiveUp();
+        if (!at_colon()) throw GiveUp();
         ++pos_;
-        if (!ends_word(peek())) throw GiveUp();
         flow_space();
         n->items.push_back(flow_item());
         flow_space();
@@ -266,12 +241,8 @@ class FastYaml {
 
   const YamlNode* flow_item() { return peek() == '{' || peek() == '[' ? flow() : scalar(true); }
 
-  const std::string& text_;
   int file_;
   YamlTree& tree_;
-  std::size_t pos_ = 0;
-  std::size_t line_start_ = 0;
-  int line_ = 1;
   int depth_ = 0;
 };
 

@@ -5,14 +5,16 @@
 
 #include <utility>
 
+#include "yaml_cursor.hpp"
+
 namespace rnic::regs {
 namespace {
 
 using Kind = SyntaxNode::Kind;
 
-class Parser {
+class Parser : private YamlCursor {
  public:
-  explicit Parser(const std::string& text) : text_(text) {}
+  explicit Parser(const std::string& text) : YamlCursor(text) {}
 
   SyntaxFile run() {
     SyntaxFile file;
@@ -32,12 +34,6 @@ class Parser {
     std::string text;
   };
 
-  [[nodiscard]] bool at_end() const { return pos_ >= text_.size(); }
-  [[nodiscard]] char peek(std::size_t n = 0) const {
-    return pos_ + n < text_.size() ? text_[pos_ + n] : '\n';
-  }
-  [[nodiscard]] int col() const { return static_cast<int>(pos_ - line_start_); }
-  static bool ends_word(char c) { return c == ' ' || c == '\n' || c == '\r'; }
   [[noreturn]] void fail(const std::string& what) const {
     throw SyntaxError(line_, col() + 1, what);
   }
@@ -55,13 +51,6 @@ class Parser {
     return s;
   }
 
-  void newline() {
-    if (at_end()) return;
-    ++pos_;
-    ++line_;
-    line_start_ = pos_;
-  }
-
   // Comments and empty lines up to the next line that holds something, into pending_.
   void gather() {
     while (!at_end()) {
@@ -76,8 +65,7 @@ class Parser {
         pending_.push_back({c, rest_of_line()});
         newline();
       } else {
-        if (col() == 0 && (peek() == '%' || text_.compare(pos_, 3, "---") == 0 ||
-                           text_.compare(pos_, 3, "...") == 0)) {
+        if (at_document_mark()) {
           fail("a directive or document mark; a map is one document without them");
         }
         return;
@@ -128,8 +116,6 @@ class Parser {
     return empty;
   }
 
-  [[nodiscard]] bool at_dash() const { return peek() == '-' && ends_word(peek(1)); }
-
   std::string anchor() {
     if (peek() != '&') return {};
     const auto from = pos_;
@@ -150,7 +136,7 @@ class Parser {
     const auto from = pos_;
     if (peek() == '{' || peek() == '[' || peek() == '&' || peek() == '*') return false;
     (void)scalar(false);
-    const bool key = peek() == ':' && ends_word(peek(1));
+    const bool key = at_colon();
     pos_ = from;
     return key;
   }
@@ -163,7 +149,7 @@ class Parser {
       n = flow();
     } else {
       n.text = scalar(false);
-      if (peek() == ':' && ends_word(peek(1))) fail("a mapping inside of a line; use braces");
+      if (at_colon()) fail("a mapping inside of a line; use braces");
     }
     n.anchor = a;
     tail_ = end_of_line();
@@ -208,7 +194,7 @@ class Parser {
       SyntaxItem item;
       item.before = take_pending();
       item.key = scalar(false);
-      if (peek() != ':' || !ends_word(peek(1))) fail("a key without ': '");
+      if (!at_colon()) fail("a key without ': '");
       ++pos_;
       map_value(item, mine);
       n.items.push_back(std::move(item));
@@ -255,19 +241,9 @@ class Parser {
       if (c == bad) fail(fmt::format("'{}' here; write the text in quotes", c));
     }
     if ((c == '?' || c == ':') && ends_word(peek(1))) fail("a key that is no plain text");
-    auto last = pos_;
-    for (;; ++pos_) {
-      const char x = peek();
-      if (x == '\n' || x == '\r' || (x == '#' && text_[pos_ - 1] == ' ')) break;
-      if (x == '\t') fail("a tab; write spaces");
-      if (x == ':' && (ends_word(peek(1)) ||
-                       (in_flow && (peek(1) == ',' || peek(1) == '}' || peek(1) == ']')))) {
-        break;
-      }
-      if (in_flow && (x == ',' || x == '}' || x == ']')) break;
-      if (in_flow && (x == '{' || x == '[')) fail("a bracket in a text; write it in quotes");
-      if (x != ' ') last = pos_ + 1;
-    }
+    const auto last = plain_end(in_flow);
+    if (peek() == '\t') fail("a tab; write spaces");
+    if (peek() == '{' || peek() == '[') fail("a bracket in a text; write it in quotes");
     pos_ = last;
     if (last == from) fail("nothing where a value should be");
     auto s = text_.substr(from, last - from);
@@ -348,7 +324,7 @@ class Parser {
 
   void flow_key(SyntaxItem& item) {
     item.key = scalar(true);
-    if (peek() != ':' || !ends_word(peek(1))) fail("a key without ': '");
+    if (!at_colon()) fail("a key without ': '");
     ++pos_;
     CommentLines none;
     flow_space(none, nullptr);
@@ -368,10 +344,6 @@ class Parser {
     return n;
   }
 
-  const std::string& text_;
-  std::size_t pos_ = 0;
-  std::size_t line_start_ = 0;
-  int line_ = 1;
   std::vector<Pending> pending_;
   std::string tail_;
 };

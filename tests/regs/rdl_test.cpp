@@ -88,7 +88,7 @@ const Field& field(const Register& r, std::string_view name) {
 }
 
 // "rw [7:0] out reset 5" and what else is not usual.
-std::string show(const Register& r, const std::string& name) {
+std::string show(const Register& r, std::string_view name) {
   const auto& f = field(r, name);
   auto s = fmt::format("{} [{}:{}] {}", access_name(f.access), f.msb(), f.lsb,
                        f.is_const ? "const" : hw_text(f.hw));
