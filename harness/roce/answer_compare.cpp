@@ -48,8 +48,9 @@ std::vector<uint8_t> neutral(const FrameView& v) {
 struct Comparison {
   const CaptureRun& run;
   std::vector<FrameView> want{}, have{};
-  std::set<uint32_t> asked{};     // PSNs of requests that want an ACK
-  std::set<uint32_t> recorded{};  // PSNs of recorded answers
+  std::set<uint32_t> asked{};           // PSNs of requests that want an ACK
+  std::set<uint32_t> recorded{};        // PSNs of recorded answers
+  std::map<uint32_t, uint32_t> told{};  // our MSN with the READ and ATOMIC answers so far, by PSN
   AnswerComparison out{};
   size_t at = 0;  // in have
 
@@ -67,6 +68,11 @@ struct Comparison {
     return false;
   }
 
+  bool tells_again(const FrameView& h) const {
+    const auto first = told.find(h.psn);
+    return first != told.end() && first->second == h.msn;
+  }
+
   // The same answer, apart from what a responder may choose.
   bool same(const FrameView& w, const FrameView& h) {
     if (w.psn != h.psn || w.payload_len != h.payload_len) return false;
@@ -74,9 +80,12 @@ struct Comparison {
     const bool resumed = reads && w.opcode != h.opcode && goes_on(w.opcode) == goes_on(h.opcode) &&
                          !is_first(w.opcode) && is_first(h.opcode);
     if (w.opcode != h.opcode && !resumed) return false;
+    bool repeat = false;
     if (has_aeth(w) && has_aeth(h)) {
       const AethKind kind = aeth_kind(w.syndrome);
-      if (kind != aeth_kind(h.syndrome) || w.msn != h.msn) return false;
+      if (kind != aeth_kind(h.syndrome)) return false;
+      repeat = w.msn != h.msn;
+      if (repeat && !tells_again(h)) return false;
       // NAK codes and RNR timers count; credits do not.
       if (kind != AethKind::kAck && w.syndrome != h.syndrome) {
         if (w.syndrome != make_syndrome(AethKind::kNak, kNakRemoteOperational) ||
@@ -89,10 +98,9 @@ struct Comparison {
     if (run.from_vt && !std::ranges::equal(w.payload(), h.payload())) return false;
     if ((w.info().ext & kExtAtomicAck) != 0 && run.from_vt && w.atomic_orig != h.atomic_orig)
       return false;
-    if (resumed) {
-      ++out.allowed["resumed_read"];
-      return true;
-    }
+    if (repeat) ++out.allowed["repeat_msn"];
+    if (resumed) ++out.allowed["resumed_read"];
+    if (repeat || resumed) return true;
     if (w.syndrome != h.syndrome) {
       ++out.allowed["credits"];
       return true;
@@ -130,7 +138,8 @@ struct Comparison {
       }
       skip_separate(out.answers - 1);
       if (at < have.size() && same(w, have[at])) {
-        ++at;
+        const FrameView& h = have[at++];
+        if (has_aeth(h) && h.opcode != kRcAcknowledge) told.emplace(h.psn, h.msn);
       } else if (is_ack(w) && covered(w.psn, have, at)) {
         ++out.allowed["coalesced"];
       } else if (is_nak(w) && aeth_code(w.syndrome) == kNakSequence && after_rnr) {

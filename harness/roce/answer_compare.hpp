@@ -14,6 +14,8 @@
 // - nak_after_rnr: no sequence NAK for what follows a packet that got an RNR NAK;
 // - resumed_read: a READ that is asked for again begins with FIRST or ONLY, not with MIDDLE or
 // LAST;
+// - repeat_msn: the answer to a repeated READ or ATOMIC tells the MSN of the first time, not the
+// newest;
 // - buffer_nak: code of the NAK for a SEND longer than its receive buffer;
 // - after_invalidate: what answers a SEND with invalidate and all that follows it; the recorded
 //   stack refuses to invalidate and is silent then.

@@ -53,6 +53,7 @@ def arguments(words):
     parser.add_argument("--no-replay", action="store_true", help="does not replay the captures")
     parser.add_argument("--simulator", metavar="PROGRAM", default="build/bin/rnic-sim", help=argparse.SUPPRESS)
     parsed = parser.parse_args(words)
+    parsed.holder = pathlib.Path(parsed.simulator).resolve().with_name("librnic_peer_clock.so")
     parsed.set = parsed.set or "representative"
     return parsed
 
@@ -76,10 +77,10 @@ def run_all(options, selected, folder):
     out.mkdir(parents=True, exist_ok=True)
     run = tempfile.mkdtemp(prefix="rnic-live-")
     try:
-        with Peer(folder, run, say) as peer:
+        with Peer(folder, run, say, options.holder) as peer:
             say(f"booted in {peer.boot_seconds:.0f} s")
             print(report.head(), flush=True)
-            runner = Runner(peer, options.simulator, out, options.seed, options.limit, say)
+            runner = Runner(peer, options.simulator, out, options.seed, options.limit)
             for case in selected:
                 outcome = runner.run(case)
                 outcomes.append(outcome)

@@ -10,16 +10,12 @@ import frames
 import keychange
 import scenario
 import simulator
-import stall
 from errors import LiveError
 from peer import GATEWAY, free_ports
 
 # Counters of the peer's device that stand still as long as nothing goes wrong.
 TROUBLE = ["duplicate_request", "out_of_seq_request", "rcvd_rnr_err", "send_rnr_err", "rcvd_seq_err",
            "retry_exceeded_err", "retry_rnr_exceeded_err", "completer_retry_err", "send_err"]  # fmt: skip
-
-STALL = 0.067  # seconds, after which the peer sends again
-AGAIN = 3
 
 
 @dataclass
@@ -34,7 +30,6 @@ class Outcome:
     seconds: float = 0.0
     folder: pathlib.Path | None = None
     replay: str = ""
-    stall: float = 0.0  # seconds that peer and simulator waited for a processor
 
     @property
     def passed(self):
@@ -47,7 +42,7 @@ class Outcome:
             "qps": case.qps, "mtu": case.mtu, "gid": case.gid, "verdict": "pass" if self.passed else "fail",
             "problems": self.problems, "resent": self.resent, "frames": self.frames, "roce": self.roce,
             "peer_status": self.peer_status, "peer_counters": self.peer_counters,
-            "wall_s": round(self.seconds, 2), "stall_ms": round(self.stall * 1000), "replay": self.replay, "folder": str(self.folder),
+            "wall_s": round(self.seconds, 2), "replay": self.replay, "folder": str(self.folder),
         }  # fmt: skip
 
 
@@ -68,27 +63,15 @@ class Job:
 
 
 class Runner:
-    def __init__(self, peer, program, out, seed, limit, say):
+    def __init__(self, peer, program, out, seed, limit):
         """`program`: rnic-sim; `out`: folder of all results; `limit`: seconds of wall time of one case."""
         self.peer = peer
         self.program = program
         self.out = pathlib.Path(out)
         self.seed = seed
         self.limit = limit
-        self.say = say
 
     def run(self, case):
-        """A case on a clean wire is run again when packets were sent again and the machine was too busy to tell why."""
-        outcome = self.attempt(case)
-        for _ in range(AGAIN):
-            if not case.clean or not sum(outcome.resent.values()) or outcome.stall <= STALL:
-                break
-            self.say(f"{case.name}: packets were sent again, but peer and simulator waited {outcome.stall * 1000:.0f} ms "
-                     "for a processor; once more")  # fmt: skip
-            outcome = self.attempt(case)
-        return outcome
-
-    def attempt(self, case):
         outcome = Outcome(case, folder=self.out / case.name)
         outcome.folder.mkdir(parents=True, exist_ok=True)
         for old in outcome.folder.iterdir():
@@ -97,13 +80,11 @@ class Runner:
         before = self.peer.counters()
         try:
             with contextlib.ExitStack() as stack:
-                watch = stack.enter_context(stall.Watch(self.peer.pid))
-                self._run(case, outcome, stack, watch)
+                self._run(case, outcome, stack)
         except (LiveError, TimeoutError) as error:
             outcome.problems.append(str(error))
         finally:
             self.peer.thaw()
-        outcome.stall = watch.waited
         after = self.peer.counters()
         outcome.peer_counters = {name: after[name] - before[name] for name in after if after[name] != before[name]}
         self._judge(case, outcome)
@@ -121,7 +102,7 @@ class Runner:
             stack.callback(change.close)
         return [Job(entry, f"job{i}", ports[i], change if i == 0 else None) for i, entry in enumerate(pairs)], change
 
-    def _run(self, case, outcome, stack, watch):
+    def _run(self, case, outcome, stack):
         end = time.monotonic() + self.limit
         jobs, change = self._jobs(case, stack)
         stack.callback(self._end_jobs, jobs, outcome)
@@ -135,7 +116,6 @@ class Runner:
         scenario.write(path, case, runs, self.seed)
         self._watch(case)
         program = stack.enter_context(simulator.Simulator(self._command(path, outcome), outcome.folder / "rnic-sim.log"))
-        watch.pids.append(program.program.pid)
         program.wait_line("rnic-sim: ready", self.limit)
         if case.role == "server":
             for job in jobs:
@@ -153,7 +133,7 @@ class Runner:
 
     def _command(self, path, outcome):
         return [self.program, "live", str(path), "--link", f"dgram:{self.peer.link_here}:{self.peer.link_there}",
-                "--qmp", str(self.peer.qmp_path), "--json", str(outcome.folder / "result.json"),
+                "--clock", str(self.peer.clock), "--json", str(outcome.folder / "result.json"),
                 "--out", str(self.out)]  # fmt: skip
 
     def _watch(self, case):

@@ -43,7 +43,8 @@ void add_live_options(CLI::App& command, LiveArgs& args) {
   command.add_option("--link", args.link,
                      "dgram:LOCAL:REMOTE, stream:PATH, stream-connect:PATH, tcp:PORT, "
                      "tcp-connect:HOST:PORT, tap:NAME or packet:NAME");
-  command.add_option("--qmp", args.qmp, "QEMU's QMP socket: its clock stands while the NIC works");
+  command.add_option("--clock", args.clock,
+                     "an emulator's held clock: it stands while the NIC works");
   command.add_option("--run", args.runs, "a tool's command line; 'A & B' at the same time")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -66,7 +67,7 @@ int run_live(const LiveArgs& args, const std::string& path) {
     if (args.seed) overrides.push_back("seed=" + std::to_string(*args.seed));
     settings = load_live_settings(path, overrides, nic_widths());
     if (!args.link.empty()) settings.link = args.link;
-    if (!args.qmp.empty()) settings.qmp = args.qmp;
+    if (!args.clock.empty()) settings.clock = args.clock;
     if (settings.link.empty())
       return fail(kInvalid, path + ": no link: give --link or the key live.link");
     ethlink::check_link(settings.link);
@@ -97,7 +98,7 @@ int run_live(const LiveArgs& args, const std::string& path) {
     good = session->run();
   } catch (const ethlink::LinkError& e) {
     return fail(kNoLink, e.what());
-  } catch (const QmpError& e) {
+  } catch (const peerclock::ClockError& e) {
     return fail(kNoLink, e.what());
   } catch (const tools::SocketError& e) {
     return fail(kNoLink, e.what());

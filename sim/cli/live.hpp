@@ -12,7 +12,7 @@
 namespace rnic::sim {
 
 struct LiveArgs {
-  std::string scenario, link, qmp, json, pcap, out = "out";
+  std::string scenario, link, clock, json, pcap, out = "out";
   std::vector<std::string> runs, set;
   std::optional<uint64_t> seed;
   double for_s = 0;

@@ -137,7 +137,8 @@ void DataCheck::on_tx(const wire::FrameInfo& frame) {
 void DataCheck::on_rx(const wire::FrameInfo& frame) {
   if (frame.direction == end_ || frame.flags.err) return;
   roce::FrameView v;
-  if (roce::parse_frame(without_fcs(frame), v) != roce::ParseStatus::kOk || !roce::icrc_good(v)) return;
+  if (roce::parse_frame(without_fcs(frame), v) != roce::ParseStatus::kOk || !roce::icrc_good(v))
+    return;
   const auto s = streams_.find(v.dest_qp);
   if (s == streams_.end()) return;
   if (v.info().is_request) {

@@ -58,10 +58,12 @@ LiveSession::LiveSession(const LiveSettings& settings, const LiveOptions& option
                          std::function<void(const std::string&)> print,
                          const std::atomic<bool>& interrupt)
     : settings_(settings), options_(options), print_(std::move(print)), interrupt_(interrupt) {
+  // First the clock: it counts from before the first frame.
+  auto clock =
+      settings_.clock.empty() ? nullptr : std::make_unique<peerclock::PeerClock>(settings_.clock);
   auto link = ethlink::open_link(settings_.link);
-  auto qmp = settings_.qmp.empty() ? nullptr : std::make_unique<Qmp>(settings_.qmp);
   world_ =
-      std::make_unique<LiveWorld>(settings_, std::move(link), std::move(qmp), options_.pcap_file);
+      std::make_unique<LiveWorld>(settings_, std::move(link), std::move(clock), options_.pcap_file);
   world_->interrupt = &interrupt_;
   for (const LiveRun& r : settings_.runs)
     errors_expected_ = errors_expected_ || r.expect != kSuccess || r.reset_after != 0;
@@ -88,6 +90,8 @@ bool LiveSession::run() {
     }
   }
   world_->settle();
+  if (world_->clock() != nullptr && world_->clock()->untold())
+    problem(settings_.clock + ": the peer's clock does not see its frames");
   check_counters();
   world_->record().close();
   for (const std::string& m : world_->record().tap().messages()) problem("wire: " + m);
@@ -292,7 +296,7 @@ json LiveSession::result() const {
             {"roce", tap.roce_frames()},
             {"violations", tap.violations()},
             {"faults", world_->record().fault_counts()}}},
-          {"clock", {{"stops", world_->qmp() == nullptr ? 0 : world_->qmp()->stops()}}},
+          {"clock", {{"stops", world_->clock() == nullptr ? 0 : world_->clock()->stops()}}},
           {"counters", counters_}};
 }
 

@@ -27,7 +27,7 @@ struct LiveOptions {
 
 class LiveSession {
  public:
-  // Opens link and QMP; throws LinkError, QmpError. `print` gets whole lines.
+  // Opens clock and link; throws LinkError, ClockError. `print` gets whole lines.
   LiveSession(const LiveSettings& settings, const LiveOptions& options,
               std::function<void(const std::string&)> print, const std::atomic<bool>& interrupt);
   ~LiveSession();

@@ -13,18 +13,12 @@ constexpr TimePs kStretchPs = 100'000;  // between looks at the programs
 constexpr TimePs kIdlePs = 10'000'000;  // a stretch of a NIC that waits for its own timers
 constexpr int kIdleMs = 50;             // longest sleep
 constexpr TimePs kTimeoutUnitPs = 4'096'000;
-constexpr int kLingerMs = 10;  // after the last frame of the peer, before its clock stops
-
-bool is_roce(std::span<const uint8_t> frame) {
-  roce::FrameView v;
-  return roce::parse_frame(frame, v) != roce::ParseStatus::kNotRoce;
-}
 
 }  // namespace
 
 LiveWorld::LiveWorld(const LiveSettings& settings, std::unique_ptr<ethlink::EthLink> link,
-                     std::unique_ptr<Qmp> qmp, const std::string& pcap)
-    : settings_(settings), link_(std::move(link)), qmp_(std::move(qmp)), net_([&] {
+                     std::unique_ptr<peerclock::PeerClock> clock, const std::string& pcap)
+    : settings_(settings), link_(std::move(link)), clock_(std::move(clock)), net_([&] {
         hostnet::Config c;
         c.mac = settings.mac;
         c.ips = {hostnet::link_local(settings.mac), settings.ip};
@@ -82,26 +76,26 @@ hostnet::Time LiveWorld::wall() const {
 
 // ------------------------------------------------------------------------------------------------
 // frames
+// What "silent" is measured with: a peer that is held, or has no processor, is not silent.
+double LiveWorld::peer_seconds() const {
+  return clock_ ? clock_->seconds()
+                : std::chrono::duration<double>(WallClock::now() - start_).count();
+}
+
 void LiveWorld::take_in(TimePs now) {
-  bool roce = false;
-  for (;;) {
-    while (link_->receive(frame_)) {
-      if (frame_.size() < wire::kMinFrameBytes) frame_.resize(wire::kMinFrameBytes);
-      roce = roce || (qmp_ && is_roce(frame_));
-      cable_->tx(1).send(now, frame_);
-      last_seen_ = WallClock::now();
-      heard_ps_ = now;
-      unheard_ = false;
-      touch();
-    }
-    if (!roce || qmp_->stopped()) return;
-    // A machine that is stopped throws away what its link had no room for: first let all of it
-    // come.
-    pollfd p{link_->fd(), POLLIN, 0};
-    if (::poll(&p, 1, kLingerMs) <= 0) break;
-    if (!link_->up()) return;
+  while (link_->receive(frame_)) {
+    if (clock_) clock_->received();
+    if (frame_.size() < wire::kMinFrameBytes) frame_.resize(wire::kMinFrameBytes);
+    cable_->tx(1).send(now, frame_);
+    seen();
+    heard_ps_ = now;
+    unheard_ = false;
+    touch();
   }
-  qmp_->stop();
+}
+
+void LiveWorld::note_sent() {
+  if (clock_) clock_->given(link_->stats().sent);
 }
 
 void LiveWorld::on_edge(TimePs now) {
@@ -109,13 +103,14 @@ void LiveWorld::on_edge(TimePs now) {
   wire::FrameInfo info;
   while (cable_->rx(1).take(now, info)) {
     touch();
-    last_seen_ = WallClock::now();
+    seen();
     ++frames_out_;
     unheard_ = true;
     // A frame with a bad FCS ends at the peer's MAC.
     if (!info.flags.err) link_->send(info.bytes);
   }
   if (link_->backlog() != 0) link_->flush();
+  note_sent();
 }
 
 void LiveWorld::on_raw_frame(TimePs, std::span<const uint8_t> frame) {
@@ -168,8 +163,9 @@ void LiveWorld::wait_sockets(int limit_ms) {
 
 // The NIC has nothing to do: the peer goes on, and everybody sleeps until something comes.
 void LiveWorld::rest(WallClock::time_point deadline) {
-  if (qmp_) qmp_->go_on();
   if (link_->backlog() != 0) link_->flush();
+  note_sent();
+  if (clock_) clock_->release();
   int limit_ms = link_->backlog() != 0 ? 1 : kIdleMs;
   const auto left =
       std::chrono::duration_cast<std::chrono::milliseconds>(deadline - WallClock::now()).count();
@@ -179,8 +175,7 @@ void LiveWorld::rest(WallClock::time_point deadline) {
     limit_ms = static_cast<int>(std::clamp<int64_t>(ms + 1, 0, limit_ms));
   }
   const bool owes = adapter_->owes();
-  const std::chrono::duration<double> silent = WallClock::now() - last_seen_;
-  if (owes && silent.count() >= settings_.patience_s && link_->backlog() == 0) {
+  if (owes && peer_seconds() - seen_s_ >= settings_.patience_s && link_->backlog() == 0) {
     // Only the NIC's own timers can go on now.
     const uint64_t seen = frames_out_;
     const TimePs end = world_.now_ps() + kIdlePs;
@@ -194,7 +189,7 @@ void LiveWorld::rest(WallClock::time_point deadline) {
 }
 
 bool LiveWorld::run_while(const std::function<bool()>& busy, WallClock::time_point deadline) {
-  last_seen_ = WallClock::now();
+  seen();
   for (;;) {
     net_.advance(wall());
     take_net();

@@ -2,7 +2,7 @@
 // One Verilated NIC whose cable ends in an Ethernet link, its time rule, and the small host beside
 // it: simulated time advances only while the NIC has work (README.md, "Time").
 //
-//   LiveWorld w(settings, std::move(link), qmp);
+//   LiveWorld w(settings, std::move(link), std::move(clock));
 //   w.start();                                            // the NIC is up and answers ARP
 //   w.run_while([&] { return !done; }, deadline);         // false: time is up, or interrupted
 #pragma once
@@ -17,11 +17,11 @@
 
 #include "harness/ethlink/ethlink.hpp"
 #include "harness/hostnet/hostnet.hpp"
+#include "harness/peerclock/peer_clock.hpp"
 #include "harness/tools/task.hpp"
 #include "harness/wire/faults.hpp"
 #include "sim/live/adapter.hpp"
 #include "sim/live/data_check.hpp"
-#include "sim/live/qmp.hpp"
 #include "sim/live/settings.hpp"
 #include "sim/live/wire_record.hpp"
 
@@ -31,9 +31,9 @@ using WallClock = std::chrono::steady_clock;
 
 class LiveWorld final : public RawPort, public pcie::Observer {
  public:
-  // `qmp` may be null; `pcap` empty: no capture.
+  // `clock` may be null; `pcap` empty: no capture.
   LiveWorld(const LiveSettings& settings, std::unique_ptr<ethlink::EthLink> link,
-            std::unique_ptr<Qmp> qmp, const std::string& pcap);
+            std::unique_ptr<peerclock::PeerClock> clock, const std::string& pcap);
 
   void start();
   // Lets programs, sockets and the NIC go on while `busy`; false when the deadline passes or
@@ -52,7 +52,7 @@ class LiveWorld final : public RawPort, public pcie::Observer {
   tools::Scheduler& scheduler() { return scheduler_; }
   hostnet::HostNet& net() { return net_; }
   WireRecord& record() { return *record_; }
-  const Qmp* qmp() const { return qmp_.get(); }
+  const peerclock::PeerClock* clock() const { return clock_.get(); }
   TimePs now_ps() const { return world_.now_ps(); }
   hostnet::Time wall() const;
   uint64_t frames_out() const { return frames_out_; }
@@ -70,10 +70,13 @@ class LiveWorld final : public RawPort, public pcie::Observer {
   void take_net();
   void rest(WallClock::time_point deadline);
   void wait_sockets(int limit_ms);
+  double peer_seconds() const;
+  void seen() { seen_s_ = peer_seconds(); }
+  void note_sent();
 
   LiveSettings settings_;
   std::unique_ptr<ethlink::EthLink> link_;
-  std::unique_ptr<Qmp> qmp_;
+  std::unique_ptr<peerclock::PeerClock> clock_;
   DataCheck check_{0};
   std::unique_ptr<WireRecord> record_;
   World world_;
@@ -87,7 +90,8 @@ class LiveWorld final : public RawPort, public pcie::Observer {
   TimePs settle_ps_ = 0, last_activity_ps_ = 0;
   TimePs heard_ps_ = 0, listen_ps_ = 0;  // of the peer
   bool unheard_ = false;                 // frames have left since
-  WallClock::time_point start_ = WallClock::now(), last_seen_ = start_;
+  WallClock::time_point start_ = WallClock::now();
+  double seen_s_ = 0;  // peer's time when a frame last came or went
   std::deque<std::vector<uint8_t>> raw_out_;
   std::vector<uint8_t> raw_now_, frame_;
   uint64_t frames_out_ = 0;

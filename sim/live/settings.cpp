@@ -38,7 +38,7 @@ void read_live(Reader& r, LiveSettings& s) {
       r.error("link", e.what());
     }
   }
-  r.opt("qmp", s.qmp, text());
+  r.opt("clock", s.clock, text());
   r.opt("mac", s.mac, mac_address());
   r.opt("ip", s.ip, ip_address());
   if (!roce::is_ipv4(s.ip)) r.error("ip", "an IPv4 address");

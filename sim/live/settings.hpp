@@ -23,7 +23,7 @@ struct LiveRun {
 
 struct LiveSettings {
   Settings world;
-  std::string link, qmp;
+  std::string link, clock;
   roce::MacAddr mac{2, 0, 0, 0, 0, 1};
   roce::IpAddr ip = roce::ipv4_address(10, 77, 0, 9);
   std::optional<roce::IpAddr> ip6;

@@ -117,8 +117,8 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
                        const std::vector<uint32_t>& widths = {});
 Settings parse_settings(const std::string& yaml, const std::string& name,
                         const std::vector<std::string>& overrides = {});
-// Whose scenario it is: `rnic-sim run`'s, or that of tools, which bring their own queues, addresses and
-// PCIe link without faults.
+// Whose scenario it is: `rnic-sim run`'s, or that of tools, which bring their own queues, addresses
+// and PCIe link without faults.
 enum class Programs : uint8_t { kFlows, kTools };
 // The keys of the world without `topology` and `steps`; those that such programs do not use are
 // unknown keys.

@@ -307,8 +307,8 @@ TEST_CASE("a client waits for its server as often as the recorded ones") {
     // Two rounds of keys come first; one more wait follows the reports.
     CHECK(keys == 2 + w.before + w.each_size + w.after + (reports ? 1 : 0));
   }
-  // Of WRITE latency there is no recording: Linux's server writes after the second wait, and is gone
-  // after the last WRITE.
+  // Of WRITE latency there is no recording: Linux's server writes after the second wait, and is
+  // gone after the last WRITE.
   const Waits w = waits_of(Kind::kLatency, Verb::kWrite);
   CHECK(w.before + w.each_size == 2);
   CHECK(w.after == 0);

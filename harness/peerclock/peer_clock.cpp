@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/peerclock/peer_clock.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+namespace rnic::peerclock {
+namespace {
+
+Page* map_page(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) throw ClockError(path + ": " + std::strerror(errno));
+  struct stat info {};
+  void* at = MAP_FAILED;
+  if (::fstat(fd, &info) == 0 && info.st_size >= static_cast<off_t>(sizeof(Page)))
+    at = ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  ::close(fd);
+  if (at == MAP_FAILED) throw ClockError(path + ": is no page of a held clock");
+  return static_cast<Page*>(at);
+}
+
+}  // namespace
+
+PeerClock::PeerClock(const std::string& path) : path_(path), page_(map_page(path)) {
+  using namespace std::chrono_literals;
+  const auto end = std::chrono::steady_clock::now() + 10s;
+  // A frame that is just leaving has nobody to go to: it will not count.
+  while (page_->loaded == 0 || page_->sending != 0) {
+    if (std::chrono::steady_clock::now() > end) {
+      const std::string why =
+          page_->loaded == 0 ? "no emulator has loaded it" : "it does not answer";
+      ::munmap(page_, sizeof(Page));
+      throw ClockError(path_ + ": " + why);
+    }
+    std::this_thread::sleep_for(1ms);
+  }
+  first_sent_ = page_->sent;
+  first_given_ = page_->taken;
+  page_->done = first_sent_;
+  page_->given = first_given_;
+  page_->attached = 1;
+}
+
+PeerClock::~PeerClock() {
+  page_->attached = 0;
+  ::munmap(page_, sizeof(Page));
+}
+
+void PeerClock::release() {
+  if (released_ == received_) return;
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  page_->released_ns = t.tv_sec * 1'000'000'000 + t.tv_nsec;
+  released_ = received_;
+  page_->done = first_sent_ + released_;
+  ++stops_;
+}
+
+bool PeerClock::untold() const { return received_ != 0 && page_->sent == first_sent_; }
+
+}  // namespace rnic::peerclock
