@@ -7,6 +7,7 @@
 #include "harness/roce/aeth.hpp"
 #include "harness/roce/bytes.hpp"
 #include "harness/roce/crc.hpp"
+#include "harness/roce/int_trailer.hpp"
 
 namespace rnic::roce {
 namespace {
@@ -138,6 +139,8 @@ const char* to_string(Rule r) {
       return "AckReq on a response";
     case Rule::kIcrc:
       return "iCRC";
+    case Rule::kInt:
+      return "telemetry (INT) fields";
     case Rule::kFcs:
       return "FCS";
   }
@@ -213,6 +216,10 @@ ViolationList check_frame(std::span<const uint8_t> frame, const CheckOptions& o)
   const size_t end = size_t{v.icrc_offset} + kIcrcBytes;
   if (!o.allow_trailer && frame.size() > std::max(end, kMinFrame)) {
     out.add(Rule::kTrailingBytes, frame.size(), std::max(end, kMinFrame));
+  }
+  IntTrailer telemetry;
+  if (o.allow_trailer && find_int(frame) != 0 && !read_int(frame.subspan(end), telemetry)) {
+    out.add(Rule::kInt, load_le32(&frame[end + 2]), 0);
   }
   if (o.require_eth_pad_zero && frame.size() > end && frame.size() <= kMinFrame) {
     const auto rest = frame.subspan(end);

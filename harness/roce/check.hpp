@@ -46,6 +46,7 @@ enum class Rule : uint8_t {
   kSolicited,  // SE on a packet where it means nothing
   kAckReqOnResponse,
   kIcrc,
+  kInt,  // fields of the telemetry behind the iCRC
   kFcs,
 };
 const char* to_string(Rule r);
@@ -80,7 +81,7 @@ class ViolationList {
 struct CheckOptions {
   bool has_fcs = false;        // the last four bytes are the FCS: checked and taken off
   bool padded_to_min = true;   // false for captures taken before padding
-  bool allow_trailer = false;  // bytes behind the iCRC are legal (INT)
+  bool allow_trailer = false;  // bytes behind the iCRC are legal; INT among them is checked
   bool allow_vlan = true;
   bool require_eth_pad_zero = true;
   uint32_t pmtu = 0;      // 0: any of 256 .. 4096

@@ -96,6 +96,7 @@ class Direction {
   void advance(TimePs now);
   bool ready() const { return ready_; }
   TimePs free_at() const { return free_.ceil_ps(); }
+  TimePs free_from() const { return free_.floor_ps(); }
   const TxStats& tx_stats() const { return tx_; }
   void set_faults(FaultHook* hook, TimePs hold_limit) {
     hook_ = hook;
@@ -552,6 +553,7 @@ TimePs TxPort::send(TimePs now, std::span<const uint8_t> frame, bool err) {
 }
 void TxPort::advance(TimePs now) { d_->advance(now); }
 TimePs TxPort::free_at() const { return d_->free_at(); }
+TimePs TxPort::free_from() const { return d_->free_from(); }
 const TxStats& TxPort::stats() const { return d_->tx_stats(); }
 
 bool RxPort::edge(TimePs now, RxBeat& beat) { return d_->rx_edge(now, beat); }

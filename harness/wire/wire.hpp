@@ -192,6 +192,9 @@ class TxPort {
   void advance(TimePs now);
   // Time from which the wire is free for another frame.
   TimePs free_at() const;
+  // The same, rounded down: send() from then on joins the frames without a gap of a fraction of a
+  // picosecond.
+  TimePs free_from() const;
   const TxStats& stats() const;
 
  private:
