@@ -525,6 +525,7 @@ module ctx_cache #(
   assign unused = ^{find_slot, hint_level, hint_room, c_ready, c_answer, c_look, c_hit, c_ask,
                     c_qpn, c_ctx};
 
+  `RNIC_ASSERT(one_writer, (own_wr & img_wr) == '0)
   for (genvar h = 0; h < 4; h++) begin : gen_owner
     `RNIC_ASSERT(what_is_written_is_here, !(own_valid[h] && !own_hit[h] &&
                                             own_qpn[h*24+:24] < 24'(N_QP)))

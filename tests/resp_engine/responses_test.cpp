@@ -434,6 +434,24 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a repeated READ looks its key up again: what was taken away since is not read") {
+  for (unsigned q : {2u, 3u}) {
+    for (uint32_t k : {0u, 2u}) {
+      ResponseWorld w;
+      const auto& a = w.read(q, w.qp[q].mtu_bytes() * 4);
+      w.settle();
+      w.qp[q].said.clear();
+      const size_t read = w.rdreq.size();
+      w.denied = [](uint64_t) { return true; };
+      w.repeat_read(q, 0, k);
+      w.run_dry();
+      CHECK(w.qp[q].said.size() == 1);
+      CHECK(w.rdreq.size() == read);
+      check_failed(w, q, 0x62, (a.psn + k) & 0xFFFFFF);
+    }
+  }
+}
+
 TEST_CASE("the second piece of a packet is checked before the packet leaves") {
   ResponseWorld w;
   const unsigned q = 3;  // MTU 2048, in pages

@@ -273,6 +273,37 @@ TEST_CASE(
   }
 }
 
+// sq_engine ends a turn when it finds no WQE; one that comes before it has said so is not
+// forgotten.
+TEST_CASE("sq_scheduler gives another turn for what comes while a turn ends") {
+  for (const bool part : {false, true}) {  // of the fetch: the rest comes later
+    World w;
+    w.auto_turn = w.auto_fetch = false;
+    Model& m = w.qps[1];
+    w.ring(1, 5);
+    w.fetches.wait(1, 100);
+    w.finish_fetch(1, 2);
+    w.turns.wait(1, 100);
+    w.fetches.wait(2, 100);
+    m.stored -= 2;
+    m.popped += 2;  // sq_engine has sent both and finds nothing more
+    if (part) {
+      w.fetched.push({1, false, 0, 1});
+    } else {
+      w.finish_fetch(1);
+    }
+    w.fetched.wait_idle();
+    w.bench.tick(5);
+    m.in_turn = false;
+    w.turned.push({1, false, 0, 2});
+    w.turns.wait(2, 100);
+    if (part) w.finish_fetch(1);
+    w.finish_turn(1, 3);
+    w.bench.tick(50);
+    CHECK(w.idle());
+  }
+}
+
 TEST_CASE("sq_scheduler goes around: every QP with work gets a turn in each round") {
   World w;
   w.auto_turn = false;

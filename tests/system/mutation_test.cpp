@@ -11,6 +11,7 @@
 
 #include "harness/golden/nic.hpp"
 #include "harness/roce/aeth.hpp"
+#include "tests/support/soak.hpp"
 #include "tests/system/verbs_bed.hpp"
 
 using namespace rnic;
@@ -342,5 +343,5 @@ TEST_CASE("mutated frames: the RTL answers and places as the golden endpoint doe
 
 TEST_CASE("a million mutated frames", "[.soak]") {
   std::map<std::string, uint64_t> seen;
-  for (uint64_t part = 0; part < 250; ++part) fuzz(4000, context_seed() * 100'000 + part, seen);
+  for (const uint64_t part : soak_seeds(250)) fuzz(4000, context_seed() * 100'000 + part, seen);
 }

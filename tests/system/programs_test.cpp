@@ -2,6 +2,7 @@
 // Random programs of verbs: RTL against the golden endpoint, RTL against RTL.
 #include "harness/golden/program.hpp"
 #include "harness/roce/bytes.hpp"
+#include "tests/support/soak.hpp"
 #include "tests/system/verbs_bed.hpp"
 
 using namespace rnic;
@@ -476,25 +477,65 @@ TEST_CASE("programs that end with an error, the RTL as requester and as responde
   }
 }
 
+namespace {
+
+constexpr uint64_t kSoakFrames = 1'000'000;
+constexpr uint32_t kSoakPairs = 16;  // so that the wire is busy while some wait for their timers
+
+// Programs on every pair of QPs of a new world. Returns the frames that were on the wire.
+uint64_t soak_golden(uint64_t seed, uint32_t mtu) {
+  GoldenBed bed({.rules = bad_weather(0.01), .seed = seed, .check_wire = false});
+  std::vector<Program> programs;
+  std::vector<const Program*> all;
+  for (uint32_t n = 0; n < kSoakPairs; ++n) {
+    bed.connect(quick(mtu));
+    ProgramConfig c = all_verbs(seed * 100 + n, mtu);
+    c.requests = 1000;
+    programs.push_back(make_program(c));
+  }
+  for (const Program& p : programs) all.push_back(&p);
+  REQUIRE(bed.run(all, late(), 10'000'000'000'000));
+  return bed.tap.frames();
+}
+
+uint64_t soak_rtl(uint64_t seed, uint32_t mtu) {
+  wire::CableFaults faults(bad_weather(0.01), seed, {});
+  BedOptions o;
+  o.faults_a = &faults.direction(0);
+  o.faults_b = &faults.direction(1);
+  o.check_wire = false;
+  Bed bed(o);
+  sim::HostEndpoint a(*bed.a.host), b(*bed.b.host);
+  std::vector<Program> programs;
+  for (uint32_t n = 0; n < kSoakPairs; ++n) {
+    sim::ConnectOptions c;
+    c.mtu = mtu;
+    c.attributes = quick(mtu).request();
+    auto [qa, qb] = bed.connect(c);
+    a.attach(*qa);
+    b.attach(*qb);
+    ProgramConfig p = all_verbs(seed * 100 + n, mtu);
+    p.requests = 1000;
+    programs.push_back(make_program(p));
+  }
+  ProgramRun run(bed.world, a, b);
+  for (uint32_t n = 0; n < kSoakPairs; ++n) run.add(programs[n], n, late());
+  REQUIRE(run.run(10'000'000'000'000));
+  return bed.tap.frames();
+}
+
+}  // namespace
+
+// Every fourth seed RTL against RTL.
 TEST_CASE("a million packets through bad weather, RTL against golden and RTL against RTL",
           "[.soak]") {
-  for (uint64_t seed = 0; seed < 100; ++seed) {
-    const uint64_t root = context_seed() * 100'000 + seed;
+  for (const uint64_t seed : soak_seeds(100)) {
+    const uint32_t mtu = 256u << (seed % 5);
     uint64_t frames = 0;
-    for (uint64_t part = 0; frames < 1'000'000; ++part) {
-      const uint32_t mtu = 256u << (seed % 5);
-      INFO("seed " << root << ", part " << part << ", path MTU " << mtu);
-      GoldenBed bed({.rules = bad_weather(0.01), .seed = root + part * 1000, .check_wire = false});
-      std::vector<Program> programs;
-      for (uint32_t n = 0; n < 4; ++n) {
-        bed.connect(quick(mtu));
-        ProgramConfig c = all_verbs(root * 1000 + part * 10 + n, mtu);
-        c.requests = 1000;
-        programs.push_back(make_program(c));
-      }
-      REQUIRE(bed.run({&programs[0], &programs[1], &programs[2], &programs[3]}, late(),
-                      10'000'000'000'000));
-      frames += bed.tap.frames();
+    for (uint64_t part = 0; frames < kSoakFrames; ++part) {
+      const uint64_t root = (context_seed() * 1000 + seed) * 1000 + part;
+      INFO("seed " << seed << ", part " << part << ", path MTU " << mtu);
+      frames += seed % 4 == 3 ? soak_rtl(root, mtu) : soak_golden(root, mtu);
     }
   }
 }
