@@ -11,6 +11,7 @@
 #include <cmath>
 #include <functional>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -65,6 +66,12 @@ class DcqcnPort : public DcqcnUnit {
   // For many QPs: time, events that only begin, everything reported.
   void at(uint64_t time_ns) {
     if (time_ns < last_) throw std::logic_error("DcqcnPort: time runs backwards");
+    while (time_ns - last_ > kLeap) {  // half of now_i's range must not be passed at once
+      last_ += kLeap;
+      top_.now_i = static_cast<uint32_t>(base_ + last_);
+      start_query(0, false);
+      wait_idle();
+    }
     last_ = time_ns;
     top_.now_i = static_cast<uint32_t>(base_ + time_ns);
   }
@@ -103,7 +110,13 @@ class DcqcnPort : public DcqcnUnit {
   void set_parameters(const DcqcnParams& p) {
     const auto kbps = [](double bps) { return static_cast<uint32_t>(std::llround(bps / 1e3)); };
     const auto part = [](double v) { return static_cast<uint32_t>(std::llround(v * 65536)); };
-    const auto us = [](uint64_t ns) { return static_cast<uint32_t>(ns / 1000); };
+    const auto us = [](uint64_t ns) {
+      if (ns % 1000 != 0) {
+        throw std::runtime_error("DcqcnPort: " + std::to_string(ns) +
+                                 " ns is no whole number of microseconds");
+      }
+      return static_cast<uint32_t>(ns / 1000);
+    };
     top_.cfg_production_i = p.production;
     top_.cfg_clamp_i = p.clamp;
     top_.cfg_clamp_after_time_i = p.clamp_after_time;
@@ -169,6 +182,7 @@ class DcqcnPort : public DcqcnUnit {
     return r;
   }
 
+  static constexpr uint64_t kLeap = 1'000'000'000;
   Top& top_;
   std::function<void()> tick_;
   uint64_t base_ = 0, last_ = 0, cycle_ = 0;

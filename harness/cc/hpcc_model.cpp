@@ -9,6 +9,7 @@ namespace {
 
 constexpr uint32_t kTsMask = 0xFFFFFF, kTxMask = 0xFFFFF;
 constexpr double kTxUnit = 128, kQueueUnit = 80;  // bytes
+constexpr double kMostLoad = 4096;                // of a hop
 
 double hop_bps(unsigned b) { return 25e9 * static_cast<double>(1u << b); }
 
@@ -41,8 +42,10 @@ double HpccModel::load(const HpccHop& now, const HpccHop& old, uint64_t tau) con
   const double bytes = static_cast<double>((now.tx - old.tx) & kTxMask) * kTxUnit * multi;
   const double queue = static_cast<double>(std::min(now.q, old.q)) * kQueueUnit * multi;
   const double bps = hop_bps(now.b);
-  return bytes * 8e9 / static_cast<double>(tau) / bps +
-         queue * 8e9 / (bps * static_cast<double>(p_.base_rtt_ns));
+  double sent = bytes * 8e9 / static_cast<double>(tau) / bps;
+  if (p_.tx_limit != 0) sent = std::min<double>(sent, p_.tx_limit);
+  const double load = sent + queue * 8e9 / (bps * static_cast<double>(p_.base_rtt_ns));
+  return std::min(load, kMostLoad);
 }
 
 double HpccModel::filter(double u, double load, uint64_t tau) const {
@@ -70,7 +73,9 @@ HpccResult HpccModel::ack(const HpccAck& ack) {
   const bool full = !primed_ || ahead(ack.ack_seq, last_);
   if (!full && !p_.fast_react) return result;
   result.kind = full ? HpccKind::kUpdate : HpccKind::kFast;
-  const bool usable = ack.nhop > 0 && ack.nhop <= kHops;
+  const bool usable =
+      ack.nhop > 0 && ack.nhop <= kHops &&
+      std::all_of(ack.hops.begin(), ack.hops.end(), [](const HpccHop& h) { return h.b <= 4; });
   const bool moved = p_.path_check && (ack.nhop != nhop_ || ack.path != path_);
   if (!primed_ || (usable && moved)) {
     result.kind = primed_ ? HpccKind::kNewPath : HpccKind::kFirst;
@@ -79,17 +84,31 @@ HpccResult HpccModel::ack(const HpccAck& ack) {
       std::copy(ack.hops.begin(), ack.hops.end(), hops_.begin());
       nhop_ = ack.nhop;
       path_ = ack.path;
+      if (primed_ && p_.multi_rate) per_hop_.fill({1, rate_, 0});  // other hops: from this rate on
       primed_ = true;
     }
-  } else if (usable) {
+  } else if (usable && p_.mode == HpccMode::kWindow) {
     if (p_.multi_rate) {
       separate(ack, full);
     } else {
       shared(ack, full, result);
     }
   }
+  if (usable && p_.mode != HpccMode::kWindow) formula(ack);
   if (full && ahead(ack.snd_nxt, last_)) last_ = ack.snd_nxt & seq_mask_;
   return result;
+}
+
+void HpccModel::formula(const HpccAck& ack) {
+  uint32_t most = 0;
+  for (const HpccHop& h : ack.hops) most = std::max(most, h.q);
+  const double queue = most * kQueueUnit * p_.int_multi;
+  if (p_.mode == HpccMode::kFormula) {
+    rate_ = hpcc_formula(p_.line_bps, p_.min_bps, p_.alpha, queue, p_.kmax_bytes);
+  } else {
+    const double cut = std::min(1.0, p_.alpha * queue / p_.kmax_bytes);
+    rate_ = std::min(std::max(rate_ * (1 - cut) + p_.ai_bps, p_.min_bps), p_.line_bps);
+  }
 }
 
 void HpccModel::shared(const HpccAck& ack, bool full, HpccResult& result) {

@@ -16,12 +16,20 @@
 
 namespace rnic::cc {
 
+// kFormula: R = C (1 - alpha Q / Kmax). kCutOld: every ACK cuts the rate by alpha Q / Kmax of
+// itself and adds ai_bps, so that it rests at ai_bps / (alpha Q / Kmax) and rises when the queue is
+// gone.
+enum class HpccMode { kWindow, kFormula, kCutOld };
+
 struct HpccParams {
+  HpccMode mode = HpccMode::kWindow;
   double line_bps = 100e9, min_bps = 1e9, ai_bps = 40e6, eta = 0.95;
   uint64_t base_rtt_ns = 9600;
   unsigned max_stage = 5, int_multi = 1;
   bool fast_react = true, multi_rate = false, sample = false;
   bool path_check = true;  // another number of hops, another path: telemetry is only stored
+  unsigned tx_limit = 0;   // most bytes of a hop, of what its link can; 0: no limit
+  double alpha = 0.5, kmax_bytes = 400e3;  // formula
 };
 
 // One hop as its header carries it: ts 24 bits of 1 ns, tx 20 bits of 128 * int_multi bytes, q 17
@@ -84,6 +92,7 @@ class HpccModel {
   void shared(const HpccAck& ack, bool full, HpccResult& result);
   void separate(const HpccAck& ack, bool full);
   bool skipped(const HpccHop& hop, bool full) const;
+  void formula(const HpccAck& ack);
 
   HpccParams p_;
   uint32_t seq_mask_;

@@ -8,6 +8,7 @@
 
 #include "harness/scenario/scenario.hpp"
 #include "sim/cli/bench.hpp"
+#include "sim/cli/cc_trace.hpp"
 #include "sim/cli/live.hpp"
 #include "sim/run/published.hpp"
 #include "sim/run/replay.hpp"
@@ -255,6 +256,11 @@ int main(int argc, char** argv) {
   perftest_cmd->prefix_command();
   perftest_cmd->set_help_flag("");
 
+  std::vector<std::string> traces;
+  auto* cc_cmd = app.add_subcommand(
+      "cc-trace", "Run a rate unit over recorded state traces, show the largest deviations");
+  cc_cmd->add_option("trace", traces, "NAME.csv or NAME.json, both must be there")->required();
+
   auto* list_cmd = app.add_subcommand("list", "Scenarios and widths");
   try {
     app.parse(argc, argv);
@@ -266,6 +272,7 @@ int main(int argc, char** argv) {
     if (*run_cmd) return run(run_args);
     if (*replay_cmd) return replay(replay_args);
     if (*bench_cmd) return sim::run_bench(bench_args);
+    if (*cc_cmd) return sim::cc_trace_command(traces);
     if (*list_cmd) return list();
     if (*live_cmd) return sim::run_live(live_args, find_scenario(live_args.scenario));
     if (*perftest_cmd) return sim::run_perftest(std::vector<std::string>(argv + 2, argv + argc));

@@ -21,5 +21,5 @@ using Catch::Approx;
 namespace rnic::test {
 inline auto contains_text(const std::string& text) { return Catch::Matchers::Contains(text); }
 }  // namespace rnic::test
-using Catch::Approx;
+using Catch::Detail::Approx;  // Catch::Approx also names a matcher of vectors
 #endif
