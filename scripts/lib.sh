@@ -36,7 +36,7 @@ rnic_at_exit() {
 }
 trap rnic_at_exit EXIT
 
-setup() { "$rnic_root/scripts/setup" --quiet; }
+setup() { "$rnic_root/scripts/setup" --quiet "$@"; }
 
 configure() {
   # The generator finds new files itself; cmake runs once.

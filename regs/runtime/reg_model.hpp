@@ -312,6 +312,7 @@ class RegModel {
     unsigned elem = 0;
     bool write = false, read = false;
     std::uint64_t data = 0, mask = 0;  // of a write
+    std::uint64_t reach = 0;           // bits of the words that a write goes to
     std::uint64_t seen = 0;            // bits that a read has side effects on
   };
 
@@ -600,7 +601,7 @@ class RegModel {
     const auto k = u(w.write.reg);
     const auto& r = b_.regs[k];
     const auto i = w.write.elem;
-    std::uint64_t data = w_data_, m = strobes(w_strb_);
+    std::uint64_t data = w_data_, m = strobes(w_strb_), reach = ~0ULL;
     if (r.role == Role::kCapture) {
       for (const auto& f : r.fields) {
         if (f.name == "valid" && ((data & m) >> f.lsb & 1) != 0) cap_valid_ = false;
@@ -623,6 +624,7 @@ class RegModel {
     } else {
       data <<= 32 * w.write.word;
       m <<= 32 * w.write.word;
+      reach = 0xFFFFFFFFULL << (32 * w.write.word);
     }
     if (acts) {
       act_.reg = w.write.reg;
@@ -630,6 +632,7 @@ class RegModel {
       act_.write = true;
       act_.data = data;
       act_.mask = m;
+      act_.reach = reach;
     }
     reply(true, true, 0, addr);
   }
@@ -742,8 +745,9 @@ class RegModel {
     if (f.access == Access::kPulse) {
       v = writes ? d & m : 0;
     } else if (has(f, 'h')) {
-      // Any write of the register takes the value along; the pulse says that the field was written.
-      if (mine && act_.write && !blocked) v = (pin(in, k, n, PortKind::kHeld, i) & ~m) | (d & m);
+      // Any write of its word takes the value along; the pulse says that the field was written.
+      const bool taken = mine && act_.write && !blocked && (act_.reach >> f.lsb & 1) != 0;
+      if (taken) v = (pin(in, k, n, PortKind::kHeld, i) & ~m) | (d & m);
     } else {
       const auto soft = [&] {
         if (writes) v = written(f.access, v, d, m);

@@ -42,19 +42,19 @@ std::uint64_t field_value(std::span<const std::uint8_t> bytes, std::size_t base,
   return v;
 }
 
-std::string fields_text(const Map& map, const Register& r, std::uint64_t v, unsigned lo,
-                        unsigned hi) {
+std::string fields_text(const Map& map, const Register& r, std::uint64_t v) {
   std::string s;
   for (const auto& f : r.fields) {
-    if (f.lsb < lo || f.msb() > hi) continue;
-    s += fmt::format(" {}={}", f.name,
-                     value_text(map, f.enum_index, (v >> f.lsb) & ones(f.width), f.width));
+    const auto value = (v >> f.lsb) & ones(f.width);
+    s += fmt::format(" {}={}", f.name, value_text(map, f.enum_index, value, f.width));
+    if (f.is_map_hash && value != map.hash) s += fmt::format(" (of this map: {:#x})", map.hash);
   }
   return s;
 }
 
 std::map<std::uint64_t, std::uint32_t> parse_dump(const std::string& dump) {
   std::map<std::uint64_t, std::uint32_t> words;
+  std::map<std::uint64_t, int> lines;
   std::istringstream in(dump);
   std::string line;
   for (int n = 1; std::getline(in, line); ++n) {
@@ -75,6 +75,11 @@ std::map<std::uint64_t, std::uint32_t> parse_dump(const std::string& dump) {
       if (v > 0xFFFFFFFFULL || a % 4 != 0) {
         throw DecodeError(
             fmt::format("line {}: an offset is a multiple of 4, a value has 32 bits", n));
+      }
+      const auto [line_of, fresh] = lines.emplace(a, n);
+      if (!fresh) {
+        throw DecodeError(fmt::format("line {}: {:#x} is in line {} too: decode one dump at a time",
+                                      n, a, line_of->second));
       }
       words[a] = static_cast<std::uint32_t>(v);
     } catch (const ExprError& e) {
@@ -110,7 +115,7 @@ std::string decode_registers(const Map& map, const Block& block, const std::stri
       const auto name = r->name + r->element_suffix(i);
       if (r->width == 32) {
         fmt::format_to(out, "{:#010x} {} = {:#010x} {}\n", at, name, v,
-                       fields_text(map, *r, v, 0, 31));
+                       fields_text(map, *r, v));
         continue;
       }
       const auto other = words.find(w == 0 ? at + 4 : at - 4);
@@ -120,7 +125,7 @@ std::string decode_registers(const Map& map, const Block& block, const std::stri
       } else if (w == 0) {
         const std::uint64_t whole = v | static_cast<std::uint64_t>(other->second) << 32;
         fmt::format_to(out, "{:#010x} {} = {:#018x} {}\n", at, name, whole,
-                       fields_text(map, *r, whole, 0, 63));
+                       fields_text(map, *r, whole));
       }
       continue;
     }

@@ -13,6 +13,7 @@ class Tree {
   std::vector<RegNode> run() {
     for (const auto& r : b_.registers) add(r);
     for (auto& n : top_) measure(n);
+    crowd(top_, b_.size, b_.windows);
     return std::move(top_);
   }
 
@@ -33,7 +34,8 @@ class Tree {
     RegNode n;
     n.reg = &r;
     n.offset = r.offset - base;
-    n.size = r.width / 8;
+    n.body = r.width / 8;
+    n.size = n.body;
     if (r.dims.size() > file_dims) n.dim = r.dims.back();
     list->push_back(std::move(n));
   }
@@ -54,9 +56,44 @@ class Tree {
     if (n.file == nullptr) return;
     for (auto& x : n.inside) {
       measure(x);
-      n.size = std::max(n.size, x.end());
+      n.body = std::max(n.body, x.end());
     }
-    if (n.dim) n.size = n.dim->stride;
+  }
+
+  // Gives the files of `list`, which has `room` bytes, their sizes.
+  static void crowd(std::vector<RegNode>& list, std::uint64_t room,
+                    const std::vector<Window>& windows) {
+    struct Extent {
+      std::uint64_t from, to;
+      RegNode* file;
+    };
+    std::vector<Extent> extents;
+    for (auto& n : list) extents.push_back({n.offset, n.end(), n.file != nullptr ? &n : nullptr});
+    for (const auto& w : windows) extents.push_back({w.offset, w.offset + w.size, nullptr});
+    std::sort(extents.begin(), extents.end(),
+              [](const Extent& x, const Extent& y) { return x.from < y.from; });
+    std::uint64_t taken = 0;  // behind all extents before k
+    for (std::size_t k = 0; k < extents.size(); ++k) {
+      if (auto* n = extents[k].file) {
+        n->size = n->dim ? n->dim->stride : roomy(n->inside, n->body);
+        const auto end = n->offset + n->size * (n->dim ? n->dim->count : 1);
+        const auto next = k + 1 < extents.size() ? extents[k + 1].from : room;
+        n->crowded = taken > n->offset || end > std::min(next, room);
+        if (n->crowded) n->size = n->body;
+        crowd(n->inside, n->size, {});
+      }
+      taken = std::max(taken, extents[k].to);
+    }
+  }
+
+  // What a file takes that gives each element of those in it a whole stride.
+  static std::uint64_t roomy(const std::vector<RegNode>& list, std::uint64_t least) {
+    for (const auto& n : list) {
+      if (n.file == nullptr) continue;
+      const auto one = n.dim ? n.dim->stride : roomy(n.inside, n.body);
+      least = std::max(least, n.offset + one * (n.dim ? n.dim->count : 1));
+    }
+    return least;
   }
 
   const Block& b_;

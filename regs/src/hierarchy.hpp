@@ -17,16 +17,20 @@ struct RegNode {
   const Register* reg = nullptr;  // or a file
   const RegFile* file = nullptr;
   std::uint64_t offset = 0;  // of element 0, from element 0 of the file around it
-  std::uint64_t size = 0;    // of one element; of a repeated file its stride
+  std::uint64_t body = 0;    // of one element, to the end of what is in it
+  std::uint64_t size = 0;    // of one element; of a repeated file its stride, if not crowded
   std::optional<Dim> dim;    // its own
   std::vector<RegNode> inside;
+  // A file: something else lies in what is free behind its elements, or its last element has no
+  // room for a whole stride. It has the size of its body then.
+  bool crowded = false;
 
   [[nodiscard]] const std::string& name() const {
     return reg != nullptr ? reg->local_name : file->local_name;
   }
   // Behind its last element.
   [[nodiscard]] std::uint64_t end() const {
-    return offset + size + (dim ? (dim->count - 1) * dim->stride : 0);
+    return offset + body + (dim ? (dim->count - 1) * dim->stride : 0);
   }
 };
 

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "hierarchy.hpp"
 #include "outputs.hpp"
@@ -70,56 +72,94 @@ class Ipxact {
     x_.close();
   }
 
+  // A node, or one element of an array that has to be written element by element: this standard
+  // has no stride.
+  struct Piece {
+    const RegNode* node;
+    std::uint64_t offset;
+    std::optional<std::uint64_t> element;
+
+    [[nodiscard]] std::string name() const {
+      return element ? fmt::format("{}__{}", node->name(), *element) : node->name();
+    }
+    [[nodiscard]] std::uint64_t dim() const {
+      return element || !node->dim ? 0 : node->dim->count;
+    }
+    // What an element is one of, for the extensions.
+    void tell(Attributes& a) const {
+      if (!element) return;
+      a.add("elementOf", node->name()).number("index", *element);
+      a.number("count", node->dim->count).hex("stride", node->dim->stride);
+    }
+  };
+
+  static std::vector<Piece> pieces(const std::vector<RegNode>& list) {
+    std::vector<Piece> all;
+    for (const auto& n : list) {
+      const bool whole = n.file != nullptr ? !n.crowded : !n.dim || n.dim->stride == n.size;
+      if (!n.dim || whole) {
+        all.push_back({&n, n.offset, {}});
+        continue;
+      }
+      for (std::uint64_t i = 0; i < n.dim->count; ++i) {
+        all.push_back({&n, n.offset + i * n.dim->stride, i});
+      }
+    }
+    return all;
+  }
+
   // Windows cut the address space; the registers of each piece are an address block.
   void address_blocks(const Block& b) {
-    auto tree = register_tree(b);
-    std::stable_sort(tree.begin(), tree.end(),
-                     [](const RegNode& p, const RegNode& q) { return p.offset < q.offset; });
+    const auto tree = register_tree(b);
+    auto list = pieces(tree);
+    std::stable_sort(list.begin(), list.end(),
+                     [](const Piece& p, const Piece& q) { return p.offset < q.offset; });
     std::vector<const Window*> windows, inside;
-    for (const auto& w : b.windows) (in_gap(tree, w) ? inside : windows).push_back(&w);
+    for (const auto& w : b.windows) (in_file(list, w) ? inside : windows).push_back(&w);
     std::sort(windows.begin(), windows.end(),
               [](const Window* p, const Window* q) { return p->offset < q->offset; });
-    auto node = tree.begin();
+    auto piece = list.begin();
     std::uint64_t from = 0;
     unsigned n = 0;
     for (std::size_t i = 0; i <= windows.size(); ++i) {
       const auto to = i < windows.size() ? windows[i]->offset : b.size;
-      const auto first = node;
-      while (node != tree.end() && node->offset < to) ++node;
-      if (node != first) registers_block(b, n++, from, to, {first, node}, inside);
+      const auto first = piece;
+      while (piece != list.end() && piece->offset < to) ++piece;
+      if (piece != first) registers_block(b, n++, from, to, {first, piece}, inside);
       if (i == windows.size()) break;
       window_block(*windows[i]);
       from = windows[i]->offset + windows[i]->size;
     }
   }
 
-  // Between the elements of an array there is no place for an address block.
-  static bool in_gap(const std::vector<RegNode>& tree, const Window& w) {
-    return std::any_of(tree.begin(), tree.end(),
-                       [&](const RegNode& n) { return n.offset < w.offset && w.offset < n.end(); });
+  // In an element of a register file there is no place for an address block.
+  static bool in_file(const std::vector<Piece>& list, const Window& w) {
+    return std::any_of(list.begin(), list.end(), [&](const Piece& p) {
+      return p.offset < w.offset && w.offset < p.offset + p.node->body;
+    });
   }
 
   void registers_block(const Block& b, unsigned n, std::uint64_t from, std::uint64_t to,
-                       const std::vector<RegNode>& list, const std::vector<const Window*>& inside) {
+                       const std::vector<Piece>& list, const std::vector<const Window*>& inside) {
     x_.open("addressBlock");
     named(n == 0 ? b.name : fmt::format("{}__{}", b.name, n), b.desc);
     x_.leaf("baseAddress", sv_hex(from));
     x_.leaf("range", sv_hex(to - from));
-    x_.leaf("width", widest(list));
+    unsigned width = 32;  // an address block is as wide as its widest register
+    for (const auto& p : list) width = std::max(width, widest(*p.node));
+    x_.leaf("width", width);
     x_.leaf("usage", "register");
-    for (const auto& node : list) write(node, node.offset - from);
+    for (const auto& p : list) write(p, p.offset - from);
     for (const auto* w : inside) {
       if (w->offset >= from && w->offset < to) window_register(*w, from);
     }
     x_.close();
   }
 
-  // An address block is as wide as its widest register.
-  static unsigned widest(const std::vector<RegNode>& list) {
-    unsigned width = 32;
-    for (const auto& n : list) {
-      width = std::max(width, n.reg != nullptr ? n.reg->width : widest(n.inside));
-    }
+  static unsigned widest(const RegNode& n) {
+    if (n.reg != nullptr) return n.reg->width;
+    unsigned width = 0;
+    for (const auto& x : n.inside) width = std::max(width, widest(x));
     return width;
   }
 
@@ -151,41 +191,38 @@ class Ipxact {
     x_.close();
   }
 
-  void write(const RegNode& n, std::uint64_t offset) {
-    if (n.file != nullptr) {
-      register_file(n, offset);
-    } else if (!n.dim || n.dim->stride == n.size) {
-      write_register(n, n.name(), offset, n.dim ? n.dim->count : 0, register_extension(*n.reg));
-    } else {  // there is no stride in this standard
-      for (std::uint64_t i = 0; i < n.dim->count; ++i) {
-        auto a = register_extension(*n.reg);
-        a.add("elementOf", n.name()).number("index", i);
-        a.number("count", n.dim->count).hex("stride", n.dim->stride);
-        write_register(n, fmt::format("{}__{}", n.name(), i), offset + i * n.dim->stride, 0, a);
-      }
+  void write(const Piece& p, std::uint64_t offset) {
+    if (p.node->file != nullptr) {
+      register_file(p, offset);
+    } else {
+      write_register(p, offset);
     }
   }
 
-  void register_file(const RegNode& n, std::uint64_t offset) {
+  void register_file(const Piece& p, std::uint64_t offset) {
     x_.open("registerFile");
-    named(n.name(), n.file->desc);
-    if (n.dim) x_.leaf("dim", n.dim->count);
+    named(p.name(), p.node->file->desc);
+    if (p.dim() != 0) x_.leaf("dim", p.dim());
     x_.leaf("addressOffset", sv_hex(offset));
-    x_.leaf("range", sv_hex(n.size));
-    for (const auto& x : n.inside) write(x, x.offset);
+    x_.leaf("range", sv_hex(p.node->size));
+    for (const auto& x : pieces(p.node->inside)) write(x, x.offset);
+    Attributes a;
+    p.tell(a);
+    extend("regs:registerFile", a);
     x_.close();
   }
 
-  void write_register(const RegNode& n, std::string_view name, std::uint64_t offset,
-                      std::uint64_t dim, const Attributes& extension) {
-    const auto& r = *n.reg;
+  void write_register(const Piece& p, std::uint64_t offset) {
+    const auto& r = *p.node->reg;
     x_.open("register");
-    named(name, r.desc);
-    if (dim != 0) x_.leaf("dim", dim);
+    named(p.name(), r.desc);
+    if (p.dim() != 0) x_.leaf("dim", p.dim());
     x_.leaf("addressOffset", sv_hex(offset));
     x_.leaf("size", r.width);
     for (const auto& f : r.fields) field(r, f);
-    extend("regs:register", extension);
+    auto a = register_extension(r);
+    p.tell(a);
+    extend("regs:register", a);
     x_.close();
   }
 

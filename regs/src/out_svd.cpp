@@ -94,10 +94,11 @@ class Svd {
     x_.leaf("dim", n.dim->count);
     x_.leaf("dimIncrement", hex(n.dim->stride));
   }
-  // The elements of an array, [%s], follow each other without gaps; with gaps they are a list.
+  // The elements of an array, [%s], follow each other without gaps; with gaps they are a list, and
+  // so are files with something else between them.
   static std::string name(const RegNode& n) {
     if (!n.dim) return n.name();
-    return n.name() + (n.reg != nullptr && n.dim->stride != n.size ? "__%s" : "[%s]");
+    return n.name() + (n.crowded || (n.reg != nullptr && n.dim->stride != n.size) ? "__%s" : "[%s]");
   }
 
   // Who is at an address; two registers are where one is only read and the other only written.

@@ -24,7 +24,7 @@ CLI::App* add_diff(CLI::App& app, DiffOptions& o) {
 
 int diff(const DiffOptions& o) {
   if (o.rules) {
-    fmt::print("{}", diff_rules_text());
+    put(diff_rules_text());
     return 0;
   }
   if (o.before.empty() || o.after.empty()) {
@@ -39,8 +39,7 @@ int diff(const DiffOptions& o) {
   const auto changes = diff_maps(*before, *after);
   const DiffSide old_side{*before, old_files};
   const DiffSide new_side{*after, new_files};
-  fmt::print("{}", o.json ? diff_json(old_side, new_side, changes)
-                          : diff_text(old_side, new_side, changes));
+  put(o.json ? diff_json(old_side, new_side, changes) : diff_text(old_side, new_side, changes));
   const auto reader = o.reader == "rtl"    ? Reader::kRtl
                       : o.reader == "both" ? Reader::kBoth
                                            : Reader::kSoftware;

@@ -12,12 +12,17 @@
 namespace rnic::regs::tool {
 
 std::optional<std::string> read_file(const std::filesystem::path& p) {
+  std::error_code ec;
+  if (std::filesystem::is_directory(p, ec)) return std::nullopt;  // which opens, and is empty
   std::ifstream in(p, std::ios::binary);
   if (!in) return std::nullopt;
   std::stringstream s;
   s << in.rdbuf();
+  if (in.bad()) return std::nullopt;
   return s.str();
 }
+
+void put(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 bool write_file(const std::filesystem::path& p, const std::string& text) {
   std::error_code ec;

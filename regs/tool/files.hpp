@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model.hpp"
@@ -15,6 +16,8 @@ namespace rnic::regs::tool {
 
 [[nodiscard]] std::optional<std::string> read_file(const std::filesystem::path& p);
 [[nodiscard]] bool write_file(const std::filesystem::path& p, const std::string& text);
+// To standard output; main() looks whether all of it could be written.
+void put(std::string_view text);
 
 struct MapOptions {
   std::string path;

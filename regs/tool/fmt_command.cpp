@@ -29,7 +29,7 @@ int format_file(const std::string& path, bool check) {
     fmt::print(stderr, "{}: cannot write\n", path);
     return 2;
   }
-  fmt::print("{}\n", path);
+  put(path + "\n");
   return 0;
 }
 

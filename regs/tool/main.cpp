@@ -28,6 +28,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "commands.hpp"
@@ -87,7 +88,7 @@ int gen(const GenOptions& o) {
       fmt::print(stderr, "{}: cannot write\n", path.string());
       return 2;
     } else {
-      fmt::print("{}\n", path.string());
+      put(path.string() + "\n");
     }
   }
   if (o.check && n_changed != 0) {
@@ -106,9 +107,24 @@ struct DecodeOptions {
   bool binary = false;
 };
 
+int no_such(const DecodeOptions& o, const char* what, const std::string& name,
+            const std::vector<std::string>& known) {
+  fmt::print(stderr, "{}: error: --{} {}: no {} '{}'{}\n", o.map.path, what, name, what, name,
+             rnic::regs::suggest(name, known));
+  return 1;
+}
+
 int decode(const DecodeOptions& o) {
   const auto map = load(o.map);
   if (!map) return 1;
+  const auto* block = rnic::regs::find_block(*map, o.block);
+  const auto* desc = rnic::regs::find_descriptor(*map, o.descriptor);
+  if (desc == nullptr && !o.descriptor.empty()) {
+    return no_such(o, "descriptor", o.descriptor, rnic::regs::names_of(map->descriptors));
+  }
+  if (desc == nullptr && block == nullptr) {
+    return no_such(o, "block", o.block, rnic::regs::names_of(map->blocks));
+  }
   std::optional<std::string> text;
   if (o.input == "-") {
     std::stringstream s;
@@ -122,17 +138,13 @@ int decode(const DecodeOptions& o) {
     return 2;
   }
   try {
-    if (!o.block.empty()) {
-      const auto* block = rnic::regs::find_block(*map, o.block);
-      if (block == nullptr) throw rnic::regs::DecodeError("no block '" + o.block + "'");
-      fmt::print("{}", rnic::regs::decode_registers(*map, *block, *text));
+    if (block != nullptr) {
+      put(rnic::regs::decode_registers(*map, *block, *text));
       return 0;
     }
-    const auto* desc = rnic::regs::find_descriptor(*map, o.descriptor);
-    if (desc == nullptr) throw rnic::regs::DecodeError("no descriptor '" + o.descriptor + "'");
     const auto bytes = o.binary ? std::vector<std::uint8_t>(text->begin(), text->end())
                                 : rnic::regs::parse_hex_bytes(*text);
-    fmt::print("{}", rnic::regs::decode_descriptor(*map, *desc, bytes));
+    put(rnic::regs::decode_descriptor(*map, *desc, bytes));
     return 0;
   } catch (const rnic::regs::DecodeError& e) {
     fmt::print(stderr, "{}: error: {}\n", o.input, e.what());
@@ -160,7 +172,7 @@ int import(const ImportOptions& o) {
   const auto text = fmt::format("# Imported by rnic-regs from {}.\n{}", map->source,
                                 rnic::regs::write_yaml(*map));
   if (o.output == "-") {
-    fmt::print("{}", text);
+    put(text);
   } else if (!write_file(o.output, text)) {
     fmt::print(stderr, "{}: cannot write\n", o.output);
     return 2;
@@ -193,9 +205,7 @@ bool resolve_outputs(std::vector<std::string>& names) {
   return true;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   CLI::App app("Registers and descriptors from one YAML map.", "rnic-regs");
   app.require_subcommand(1);
 
@@ -260,9 +270,20 @@ int main(int argc, char** argv) {
   if (diff_cmd->parsed()) return diff(diff_options);
   if (fmt_cmd->parsed()) return format(fmt_options);
   if (schema_cmd->parsed()) {
-    fmt::print("{}", rnic::regs::json_schema());
+    put(rnic::regs::json_schema());
     return 0;
   }
   if (import_cmd->parsed()) return import(import_options);
   return lint(lint_command);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int status = run(argc, argv);
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  fmt::print(stderr, "standard output: cannot write\n");
+  const bool diff = argc > 1 && std::string_view(argv[1]) == "diff";
+  return diff ? kDiffTrouble : 2;
 }

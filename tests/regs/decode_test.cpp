@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "decode.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "model.hpp"
 #include "tests/support/catch.hpp"
 
@@ -48,6 +53,25 @@ TEST_CASE("a dump that cannot be read names its line") {
                     rnic::test::contains_text("line 1: an offset is a multiple of 4"));
   CHECK_THROWS_WITH(decode_registers(map, csr, "0x4: 12z\n"),
                     rnic::test::contains_text("line 1: '12z' is not a number"));
+  CHECK_THROWS_WITH(
+      decode_registers(map, csr, "0x204: 1\n\n0x200: 1\n0x204: 2\n"),
+      rnic::test::contains_text("line 4: 0x204 is in line 1 too: decode one dump at a time"));
+}
+
+TEST_CASE("a dump of a device that has another map says so") {
+  const auto map = rnic_map();
+  const auto& csr = *find_block(map, "csr");
+  const auto& all = csr.registers;
+  const auto at = std::find_if(all.begin(), all.end(),
+                               [](const Register& r) { return r.name == "ID_MAP_HASH"; });
+  REQUIRE(at != all.end());
+  const auto show = [&](std::uint32_t v) {
+    return decode_registers(map, csr, fmt::format("{:#x}: {:#x}\n", at->offset, v));
+  };
+  const auto line = fmt::format("{:#010x} ID_MAP_HASH = {:#010x}  value=", at->offset, map.hash);
+  CHECK(show(map.hash) == fmt::format("{}{:#x}\n", line, map.hash));
+  CHECK_THAT(show(map.hash ^ 1),
+             rnic::test::contains_text(fmt::format("(of this map: {:#x})\n", map.hash)));
 }
 
 TEST_CASE("raw descriptors are printed field by field") {

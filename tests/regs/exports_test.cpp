@@ -124,8 +124,10 @@ Words words_of(Access a) {
 }
 
 // Element i by its path: names of the files and of the register with their indices. An array with
-// gaps has no index of its own in the formats, its elements are named NAME__i.
-std::string path_of(const Block& b, const Register& r, std::uint64_t i) {
+// gaps has no index of its own in the formats, its elements are named NAME__i; so are those of
+// files with something between them. Windows inside of an element are registers in IP-XACT. Both
+// are `crowded`.
+std::string path_of(const Block& b, const Register& r, std::uint64_t i, const Lines& crowded) {
   auto dim = r.dims.rbegin();
   const auto index = [&] {
     const auto n = i % dim->count;
@@ -142,7 +144,10 @@ std::string path_of(const Block& b, const Register& r, std::uint64_t i) {
   }
   for (auto f = r.file; f; f = b.files[*f].parent) {
     const auto& file = b.files[*f];
-    path.insert(0, file.local_name + (file.is_array ? fmt::format("[{}].", index()) : "."));
+    const bool apart = std::find(crowded.begin(), crowded.end(), file.name) != crowded.end();
+    std::string which;
+    if (file.is_array) which = fmt::format(fmt::runtime(apart ? "__{}" : "[{}]"), index());
+    path.insert(0, file.local_name + which + ".");
   }
   return path;
 }
@@ -168,12 +173,12 @@ std::string enums_of(const Map& map, const Field& f) {
   return text.empty() ? "-" : text;
 }
 
-Lines expected(const Map& map, bool ipxact) {
+Lines expected(const Map& map, bool ipxact, const Lines& crowded) {
   Lines lines;
   for (const auto& b : map.blocks) {
     for (const auto& r : b.registers) {
       for (std::uint64_t i = 0; i < r.count; ++i) {
-        const auto path = path_of(b, r, i);
+        const auto path = path_of(b, r, i, crowded);
         for (const auto& f : r.fields) {
           const auto w = words_of(f.access);
           const auto reset =
@@ -188,21 +193,28 @@ Lines expected(const Map& map, bool ipxact) {
       }
     }
     for (const auto& w : b.windows) {
+      const std::string access = w.writable ? "read-write" : "read-only";
+      const bool in_file = std::find(crowded.begin(), crowded.end(), w.name) != crowded.end();
+      for (std::uint64_t i = 0; ipxact && in_file && i < w.size / 4; ++i) {
+        lines.push_back(fmt::format("{} {}[{}] 0x{:x} 32 data 31:0 {} - - - -", b.name, w.name, i,
+                                    w.offset + 4 * i, access));
+      }
+      if (ipxact && in_file) continue;
       lines.push_back(fmt::format("memory {} 0x{:x} 0x{:x}", b.name, w.offset, w.size));
-      if (ipxact) lines.back() += w.writable ? " read-write" : " read-only";
+      if (ipxact) lines.back() += " " + access;
     }
   }
   std::sort(lines.begin(), lines.end());
   return lines;
 }
 
-void check_read_back(const Map& map) {
+void check_read_back(const Map& map, const Lines& crowded = {}) {
   for (const std::string format : {"ipxact", "svd"}) {
     CAPTURE(map.name, format);
     const auto answer = read_back(format, export_of(map, format));
     INFO(answer.text.substr(0, 400));
     REQUIRE(answer.ok);
-    const auto want = expected(map, format == "ipxact");
+    const auto want = expected(map, format == "ipxact", crowded);
     const auto got = lines_of(answer.text);
     CHECK(want.size() > 0);
     Lines missing, extra;
@@ -246,6 +258,58 @@ blocks:
   - {name: two, size: 0x10, bar: 2, registers: [{name: RD, offset: 8, fields: [{name: f, bits: "3:0", access: rw}]}]}
 )";
 
+// Files whose elements have something between them, or no whole stride behind the last.
+const char* const kCrowded = R"(
+blocks:
+  - name: b
+    size: 0x400
+    registers:
+      - name: EVEN
+        offset: 0x0
+        count: 3
+        stride: 0x20
+        registers: [{name: A, offset: 0, fields: [{name: v, bits: "0", access: rw}]}]
+      - name: ODD
+        offset: 0x10
+        count: 2
+        stride: 0x20
+        registers: [{name: A, offset: 0, width: 64, fields: [{name: v, bits: "40:0", access: rw}]}]
+      - name: OUTER
+        offset: 0x80
+        count: 2
+        stride: 0x34
+        registers:
+          - {name: B, offset: 0, fields: [{name: v, bits: "0", access: rw}]}
+          - name: INNER
+            offset: 0x10
+            count: 2
+            stride: 0x20
+            registers: [{name: C, offset: 0, fields: [{name: v, bits: "0", access: rw}]}]
+      - name: ALONE
+        offset: 0x100
+        registers:
+          - name: LOOSE
+            offset: 0
+            count: 2
+            stride: 0x40
+            registers: [{name: D, offset: 0, fields: [{name: v, bits: "0", access: rw}]}]
+      - {name: BEHIND, offset: 0x144, fields: [{name: v, bits: "0", access: rw}]}
+      - name: ROOMY
+        offset: 0x180
+        count: 2
+        stride: 0x40
+        registers: [{name: E, offset: 0x10, fields: [{name: v, bits: "0", access: rw}]}]
+      - name: PAGES
+        offset: 0x200
+        count: 2
+        stride: 0x100
+        registers: [{name: F, offset: 0, count: 2, stride: 0x80, fields: [{name: v, bits: "0", access: rw}]}]
+    windows:
+      - {name: MEM, offset: 0x340, size: 0x40, access: rw}
+      - {name: ROM, offset: 0x220, size: 0x20, access: ro}
+      - {name: GAP, offset: 0x160, size: 0x20, access: rw}
+)";
+
 }  // namespace
 
 TEST_CASE("the exports of every feature read back as the map") {
@@ -261,6 +325,11 @@ TEST_CASE("the exports of the NIC's map read back as the map") {
 }
 
 TEST_CASE("the exports of awkward shapes read back as the map") { check_read_back(parse(kShapes)); }
+
+TEST_CASE("the exports of files with something between their elements read back as the map") {
+  check_read_back(parse(kCrowded),
+                  {"EVEN", "ODD", "OUTER_INNER", "ALONE_LOOSE", "PAGES", "MEM", "ROM"});
+}
 
 TEST_CASE("a map of descriptors has no SVD, and an IP-XACT component without memory maps") {
   const auto map =

@@ -4,7 +4,7 @@
 
   html_test.py RNIC_REGS MAP [--screenshots DIR]
 
-Status 77 where no chromium is installed (Debian: chromium).
+Status 77 where no chromium is installed (Debian: chromium), or where it cannot even show an empty page.
 """
 
 import argparse
@@ -80,12 +80,12 @@ class Resources(html.parser.HTMLParser):
             self.bad.append((tag, self.getpos()))
 
 
-def chromium(path, *options):
+def chromium(url, *options):
     profile = tempfile.mkdtemp(prefix="regs_html_")
     try:
         return subprocess.run([BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                                f"--user-data-dir={profile}", "--enable-logging=stderr", "--log-level=0", *options,
-                               pathlib.Path(path).as_uri()], capture_output=True, text=True, timeout=900, check=True)
+                               url], capture_output=True, text=True, timeout=900, check=True)
     finally:
         shutil.rmtree(profile, ignore_errors=True)
 
@@ -119,11 +119,16 @@ def main():
     if BROWSER is None:
         print("skipped: no chromium")
         sys.exit(77)
+    try:
+        chromium("about:blank", "--dump-dom")
+    except (OSError, subprocess.SubprocessError) as error:
+        print(f"skipped: chromium does not start: {error}")
+        sys.exit(77)
     one = registers[0]
     queries = [one, one.lower() + "  " + one.split(".")[1].lower(), "no such thing anywhere", ""]
     probe = work / "probe.html"
     probe.write_text(text.replace("<style>", CATCH + "<style>", 1).replace("</body>", PROBE % json.dumps(queries) + "</body>"))
-    result = chromium(probe, "--virtual-time-budget=8000", "--dump-dom")
+    result = chromium(probe.as_uri(), "--virtual-time-budget=8000", "--dump-dom")
     answer = re.search(r'<pre id="probe">(.*?)</pre>', result.stdout, re.S)
     check(answer is not None, "the page's script did not come to an end: " + result.stderr[-500:])
     out = json.loads(html.unescape(answer.group(1)))
@@ -139,12 +144,12 @@ def main():
     nothing = out["queries"][queries[2]]
     check(nothing["items"] == [] and nothing["links"] == 0 and nothing["found"] == "nothing found", f"{nothing}")
     check(len(everything["items"]) > 10 and everything["found"] == "", f"an empty search: {everything['found']}")
-    linked = chromium(str(page), "--virtual-time-budget=3000", "--dump-dom")
+    linked = chromium(page.as_uri(), "--virtual-time-budget=3000", "--dump-dom")
     check("CONSOLE" not in linked.stderr, "console: " + linked.stderr[-300:])
 
     for name, size, extra in (("light", "1400,1600", []), ("dark", "1400,1600", ["--blink-settings=preferredColorScheme=0"]),
                               ("narrow", "500,1200", [])) if OPTIONS.screenshots else ():
-        chromium(page, f"--window-size={size}", f"--screenshot={pathlib.Path(OPTIONS.screenshots).resolve()}/{name}.png", *extra)
+        chromium(page.as_uri(), f"--window-size={size}", f"--screenshot={pathlib.Path(OPTIONS.screenshots).resolve()}/{name}.png", *extra)
     print(f"ok: {len(everything['items'])} items, search, links and console, {len(text)} bytes")
 
 

@@ -65,6 +65,25 @@ TEST_CASE("the committed files are what the generator writes") {
   }
 }
 
+TEST_CASE("version and hash of the map are in every output") {
+  const auto path = RNIC_SOURCE_DIR "/tests/regs_rtl/all_map.yaml";
+  Diagnostics diags(path);
+  const auto map = load_map_file(path, diags);
+  REQUIRE(map.has_value());
+  std::vector<std::string> names;
+  for (const auto& o : all_outputs()) names.emplace_back(o.name);
+  const auto version = fmt::format("{}.{}.{}", map->major, map->minor, map->patch);
+  std::size_t n = 0;
+  for (const auto& f : make_outputs(*map, names)) {
+    if (f.name.rfind("reg_", 0) == 0) continue;  // what is the same for every map
+    CAPTURE(f.name);
+    CHECK_THAT(f.text, rnic::test::contains_text(fmt::format("{:08x}", map->hash)));
+    CHECK_THAT(f.text, rnic::test::contains_text(version));
+    ++n;
+  }
+  CHECK(n >= names.size());
+}
+
 TEST_CASE("the document explains every access type that the map uses") {
   const auto path = RNIC_SOURCE_DIR "/tests/regs_rtl/all_map.yaml";
   Diagnostics diags(path);

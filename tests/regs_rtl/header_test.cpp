@@ -79,11 +79,13 @@ class Given {
   explicit Given(Bench<Vall_plain>& bench) : t_(bench.top()) {
     t_.both_ways_v_i = kPins & 0xFFFF;
     t_.wide_held_v_i = kPins;
+    t_.halves_held_v_i = kPins & 0xFF;
     t_.ext_ack_i = t_.ext_wo_ack_i = t_.ext_arr_ack_i = 1;
     t_.ext_rdata_i = t_.ext_arr_rdata_i = kPins;
     bench.on_sample([this] {
       if (t_.both_ways_v_we_o != 0) both_ways_ = t_.both_ways_v_o;
       if (t_.wide_held_v_we_o != 0) wide_held_ = t_.wide_held_v_o;
+      if (t_.halves_held_v_we_o != 0) halves_held_ = t_.halves_held_v_o;
       if (t_.ext_req_o != 0 && t_.ext_we_o != 0) ext_ = t_.ext_wdata_o;
       if (t_.ext_wo_req_o != 0 && t_.ext_wo_we_o != 0) ext_wo_ = t_.ext_wo_wdata_o;
     });
@@ -92,6 +94,7 @@ class Given {
   [[nodiscard]] std::optional<std::uint64_t> of(const std::string& field) const {
     if (field == "ALL_PLAIN_BOTH_WAYS_V") return both_ways_;
     if (field == "ALL_PLAIN_WIDE_HELD_V") return wide_held_;
+    if (field == "ALL_PLAIN_HALVES_HELD_V") return halves_held_;
     if (field == "ALL_PLAIN_EXT_V") return ext_;
     if (field == "ALL_PLAIN_EXT_WO_V") return ext_wo_;
     if (field == "ALL_PLAIN_WO_V") return t_.wo_v_o;
@@ -102,7 +105,7 @@ class Given {
 
  private:
   Vall_plain& t_;
-  std::uint64_t both_ways_ = 0, wide_held_ = 0, ext_ = 0, ext_wo_ = 0;
+  std::uint64_t both_ways_ = 0, wide_held_ = 0, halves_held_ = 0, ext_ = 0, ext_wo_ = 0;
 };
 
 // Hardware sets every bit that it can set, for one cycle.
