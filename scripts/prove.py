@@ -68,6 +68,7 @@ def main():
         for path in sources.files(module):
             if str(path) not in files:
                 files.append(str(path))
+    files.sort(key=lambda file: pathlib.Path(file) not in sources.packages)  # packages first
 
     name = "-".join([options.top] + options.param + options.define)
     name = re.sub(r"[^A-Za-z0-9_.=-]", "_", name)
