@@ -145,6 +145,17 @@ std::vector<const CapturedFrame*> CaptureRun::delivered(Side to) const {
   return out;
 }
 
+bool CaptureRun::repeats(Side s) const {
+  std::optional<uint32_t> last;
+  FrameView v;
+  for (const CapturedFrame* f : delivered(other(s))) {
+    if (parse_frame(f->bytes, v) != ParseStatus::kOk || !v.info().is_request) continue;
+    if (last && psn_diff(v.psn, *last) <= 0) return true;
+    last = v.psn;
+  }
+  return false;
+}
+
 std::vector<uint8_t> CaptureRun::initial_memory(Side s) const {
   const SideParams& p = side(s);
   std::vector<uint8_t> m(p.length, 0);
@@ -215,6 +226,7 @@ CaptureFile CaptureFile::load(const std::string& json_path) {
       run.server_command = r.value("server_B", "");
       run.from_vt = run.client_command.rfind("vt ", 0) == 0;
       run.lossy_before_capture = netem;
+      run.wire_times = j.value("times", "") == "wire";
       const Json none = Json::array();
       const Json params = r.value("params", Json::object());
       run.client =

@@ -78,6 +78,7 @@ class CaptureRun {
   Transport transport = Transport::kOther;  // of its requests
   bool from_vt = false;                     // exact memory is known
   bool lossy_before_capture = false;        // netem: frames were lost before the point of capture
+  bool wire_times = false;  // recorded on the wire itself: what was answered depends on its times
   SideParams client, server;
   std::vector<RecordedReceive> receives;
   std::vector<RecordedSend> sends;
@@ -96,6 +97,9 @@ class CaptureRun {
   // RoCEv2 frames that reached this side, in the order of delivery, repeats and corruption
   // included.
   std::vector<const CapturedFrame*> delivered(Side to) const;
+
+  // This side asked for something again, as the other side saw it.
+  bool repeats(Side s) const;
 
   // vt's buffer at the start, `exact` side only; zeros otherwise.
   std::vector<uint8_t> initial_memory(Side s) const;

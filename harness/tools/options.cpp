@@ -79,7 +79,7 @@ void add_pingpong(CLI::App& app, Options& o, Ignored& x) {
 }
 
 void add_perftest(CLI::App& app, Options& o, Ignored& x, std::string& connection,
-                  std::string& atomic, int& timeout) {
+                  std::string& atomic) {
   app.add_option("-p,--port", o.port)->check(CLI::Range(1, 65535));
   app.add_option("-n,--iters", o.count)->check(CLI::Range(5, 100'000'000));
   if (o.verb != Verb::kAtomic) {
@@ -111,7 +111,7 @@ void add_perftest(CLI::App& app, Options& o, Ignored& x, std::string& connection
   app.add_option("-x,--gid-index", o.gid)->check(CLI::Range(0, 2));
   app.add_option("-D,--duration", o.duration_s)->check(CLI::Range(0.0, 3600.0));
   app.add_option("-f,--margin", x.number);
-  app.add_option("-u,--qp-timeout", timeout)->check(CLI::Range(0, 31));
+  app.add_option("-u,--qp-timeout", o.timeout)->check(CLI::Range(0, 31));
   app.add_option("-d,--ib-dev", x.text);
   app.add_option("-i,--ib-port", x.number);
   app.add_option("-S,--sl", x.number);
@@ -198,11 +198,10 @@ Options parse_command(const std::string& line) {
   app.set_help_flag("");
   Ignored x;
   std::string connection, atomic = "FETCH_AND_ADD";
-  int timeout = 14;
   if (o.kind == Kind::kPingpong) {
     add_pingpong(app, o, x);
   } else {
-    add_perftest(app, o, x, connection, atomic, timeout);
+    add_perftest(app, o, x, connection, atomic);
   }
   app.add_option("host", o.host);
   std::vector<std::string> reversed(words.rbegin(), words.rend() - 1);

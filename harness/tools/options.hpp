@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -44,8 +45,9 @@ struct Options {
   uint32_t out_reads = 16;
   bool compare_swap = false;
   bool bidirectional = false;
-  double duration_s = 0;  // instead of count
-  uint32_t cq_mod = 1;    // a completion of every n-th message (bandwidth)
+  double duration_s = 0;           // instead of count
+  std::optional<uint8_t> timeout;  // of the QPs, 4.096 us * 2^n, when given
+  uint32_t cq_mod = 1;             // a completion of every n-th message (bandwidth)
   bool exchange_versions = true;
   bool gbits = false;  // report in Gb/s
 

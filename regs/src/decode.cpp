@@ -114,8 +114,7 @@ std::string decode_registers(const Map& map, const Block& block, const std::stri
       const auto& [r, i, w] = it->second;
       const auto name = r->name + r->element_suffix(i);
       if (r->width == 32) {
-        fmt::format_to(out, "{:#010x} {} = {:#010x} {}\n", at, name, v,
-                       fields_text(map, *r, v));
+        fmt::format_to(out, "{:#010x} {} = {:#010x} {}\n", at, name, v, fields_text(map, *r, v));
         continue;
       }
       const auto other = words.find(w == 0 ? at + 4 : at - 4);

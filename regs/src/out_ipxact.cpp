@@ -82,9 +82,7 @@ class Ipxact {
     [[nodiscard]] std::string name() const {
       return element ? fmt::format("{}__{}", node->name(), *element) : node->name();
     }
-    [[nodiscard]] std::uint64_t dim() const {
-      return element || !node->dim ? 0 : node->dim->count;
-    }
+    [[nodiscard]] std::uint64_t dim() const { return element || !node->dim ? 0 : node->dim->count; }
     // What an element is one of, for the extensions.
     void tell(Attributes& a) const {
       if (!element) return;

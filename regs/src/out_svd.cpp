@@ -98,7 +98,8 @@ class Svd {
   // so are files with something else between them.
   static std::string name(const RegNode& n) {
     if (!n.dim) return n.name();
-    return n.name() + (n.crowded || (n.reg != nullptr && n.dim->stride != n.size) ? "__%s" : "[%s]");
+    return n.name() +
+           (n.crowded || (n.reg != nullptr && n.dim->stride != n.size) ? "__%s" : "[%s]");
   }
 
   // Who is at an address; two registers are where one is only read and the other only written.

@@ -39,7 +39,7 @@ class Case:
     resent: dict | None = None  # {"nic": 1}: at least so many; None: none on either side
     peer_counters: dict = field(default_factory=dict)  # of `rdma statistic`: at least so many
     wrong_key: bool = False  # the key that the server names is changed on its way to the client
-    kill_after: int = 0  # the peer's tool is killed when its device has received so many packets of this case
+    kill_after: int = 0  # the peer's tool is killed when so many frames have left the NIC
     beside: "Case | None" = None  # runs at the same time, must not be disturbed
     reset_after: int = 0
     patience: str = "3 s"
@@ -193,18 +193,19 @@ def wire_faults():
 def trouble():
     """Receiver not ready, wrong keys, a peer that dies, a NIC that is reset."""
     return [
-        Case("ib_send_bw", "client", size=2000, count=40, peer_options="-r 1", tag="rnr", resent={"nic": 1},
+        Case("ib_send_bw", "client", size=2000, count=8, peer_options="-r 1", tag="rnr", resent={"nic": 1},
              peer_counters={"send_rnr_err": 1}),
         Case("ib_send_bw", "server", size=2000, count=40, nic_options="-r 1", tag="rnr", resent={"peer": 1},
              peer_counters={"rcvd_rnr_err": 1}),
-        *(Case(tool, "client", size=3000, tag="wrong-key", wrong_key=True, expect="REM_ACCESS_ERR", resent={})
+        *(Case(tool, "client", size=3000, tag="wrong-key", wrong_key=True, expect="REM_ACCESS_ERR", resent={},
+               peer_fails=True)
           for tool in ("ib_write_bw", "ib_read_bw")),
         *(Case(tool, "server", size=3000, tag="wrong-key", wrong_key=True, expect="REM_ACCESS_ERR", resent={},
                peer_fails=True)
           for tool in ("ib_write_bw", "ib_read_bw")),
-        Case("ib_write_bw", "client", size=1024 * KIB, tag="killed", kill_after=300, expect="RETRY_EXC_ERR",
+        Case("ib_write_bw", "client", size=256 * KIB, tag="killed", kill_after=150, expect="RETRY_EXC_ERR",
              resent={}, patience="500 ms",
-             beside=Case("ib_write_bw", "client", size=256 * KIB)),
+             beside=Case("ib_write_bw", "client", size=64 * KIB)),
         Case("ib_write_bw", "client", size=256 * KIB, tag="reset", reset_after=100, expect="RESET", resent={},
              patience="500 ms", peer_fails=True),
     ]  # fmt: skip

@@ -208,7 +208,8 @@ class Requests:
 class Capture:
     """Every frame of a capture checked; what the peers' requests did."""
 
-    def __init__(self, path, nic_mac, mtu):
+    def __init__(self, path, nic_mac, mtu, cut=()):
+        """`cut`: positions of frames that ended in an error on the cable and reached nobody."""
         mac = bytes.fromhex(nic_mac.replace(":", ""))
         requests = {"nic": Requests(mtu), "peer": Requests(mtu)}
         self.frames = 0
@@ -218,7 +219,7 @@ class Capture:
         self.naks = collections.Counter()
         for frame in read_pcap(path):
             self.frames += 1
-            packet = parse(frame)
+            packet = None if self.frames - 1 in cut else parse(frame)
             if packet is None:
                 continue
             side = "nic" if frame[6:12] == mac else "peer"

@@ -24,6 +24,7 @@ class Outcome:
     problems: list = field(default_factory=list)
     resent: dict = field(default_factory=lambda: {"nic": 0, "peer": 0})
     frames: int = 0
+    cut: set = field(default_factory=set)  # positions in the capture of frames that ended in an error on the cable
     roce: int = 0
     peer_status: int | None = None
     peer_counters: dict = field(default_factory=dict)
@@ -114,13 +115,13 @@ class Runner:
         runs = [(" & ".join(job.nic for job in jobs), case.expect)]
         path = self.out / f"{case.name}.yaml"
         scenario.write(path, case, runs, self.seed)
-        self._watch(case)
         program = stack.enter_context(simulator.Simulator(self._command(path, outcome), outcome.folder / "rnic-sim.log"))
         program.wait_line("rnic-sim: ready", self.limit)
         if case.role == "server":
             for job in jobs:
                 program.wait_line("rnic-sim: listening", 30)
                 self.peer.start(job.name, job.peer)
+        self._kill(case, jobs, program)
         status = program.wait(end - time.monotonic())
         if status is None:
             raise LiveError(f"rnic-sim did not end within {self.limit} s")
@@ -136,14 +137,14 @@ class Runner:
                 "--clock", str(self.peer.clock), "--json", str(outcome.folder / "result.json"),
                 "--out", str(self.out)]  # fmt: skip
 
-    def _watch(self, case):
-        """Starts what kills the peer's tool in mid-message, inside the peer and so in its time."""
+    def _kill(self, case, jobs, program):
+        """Kills the peer's tool in mid-message, while the NIC stands."""
         if not case.kill_after:
             return
-        target = self.peer.counters()["rcvd_pkts"] + case.kill_after
-        counter = "/sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_pkts"
-        loop = f'while [ "$(cat {counter})" -lt {target} ]; do :; done; kill -KILL "$(cat /tmp/job0.pid)"'
-        self.peer.start("watch", f"sh -c '{loop}'")
+        program.wait_line("rnic-sim: pause", self.limit)
+        self.peer.kill(jobs[0].name)
+        self.peer.wait(jobs[0].name, 30)
+        program.go_on()
 
     def _peer_end(self, case, jobs, outcome, end):
         for job in jobs:
@@ -202,7 +203,11 @@ class Runner:
             if outcome.passed:
                 outcome.problems.append("rnic-sim wrote no capture")
             return
-        capture = frames.Capture(path, scenario.NIC_MAC, case.mtu)
+        result = simulator.read_result(outcome.folder / "result.json") or {}
+        outcome.cut = set(result.get("wire", {}).get("cut", []))
+        if outcome.cut and not case.reset_after:
+            outcome.problems.append(f"frame {min(outcome.cut) + 1} ended in an error on the cable")
+        capture = frames.Capture(path, scenario.NIC_MAC, case.mtu, outcome.cut)
         outcome.frames, outcome.roce, outcome.resent = capture.frames, len(capture.packets), capture.resent
         outcome.problems += capture.problems[:5]
         if not capture.packets:

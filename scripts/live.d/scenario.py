@@ -44,6 +44,8 @@ def tree(case, runs, seed):
             entry["expect"] = expect
         if case.reset_after:
             entry["reset_after"] = case.reset_after
+        if case.kill_after:
+            entry["pause_after"] = case.kill_after
         live["runs"].append(entry)
     result = {"title": case.name, "seed": seed, "nic": {"mtu": case.mtu}, "live": live}
     if case.faults:

@@ -4,6 +4,7 @@
 import json
 import pathlib
 import queue
+import signal
 import threading
 import time
 
@@ -52,6 +53,10 @@ class Simulator:
                 raise LiveError(f"rnic-sim ended: {self.last_words()}")
             if line.startswith(start):
                 return line
+
+    def go_on(self):
+        """After a pause."""
+        self.program.send_signal(signal.SIGUSR1)
 
     def wait(self, limit):
         """Exit status, None when it still runs."""

@@ -20,9 +20,10 @@ namespace fs = std::filesystem;
 
 enum Exit { kPass = 0, kFail = 1, kInvalid = 2, kNoLink = 3 };
 
-std::atomic<bool> interrupted{false};
+std::atomic<bool> interrupted{false}, resumed{false};
 
 void on_signal(int) { interrupted = true; }
+void on_resume(int) { resumed = true; }
 
 void print_line(const std::string& line) {
   fmt::print("{}\n", line);
@@ -90,11 +91,12 @@ int run_live(const LiveArgs& args, const std::string& path) {
   }
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
+  std::signal(SIGUSR1, on_resume);
   std::signal(SIGPIPE, SIG_IGN);
   std::unique_ptr<LiveSession> session;
   bool good = false;
   try {
-    session = std::make_unique<LiveSession>(settings, options, print_line, interrupted);
+    session = std::make_unique<LiveSession>(settings, options, print_line, interrupted, resumed);
     good = session->run();
   } catch (const ethlink::LinkError& e) {
     return fail(kNoLink, e.what());

@@ -186,7 +186,7 @@ void Adapter::connect(Queue& q, const tools::Keys& theirs, const driver::Mac& pe
   r.mtu = mtu_code(c.mtu);
   r.rq_psn = theirs.psn;
   r.sq_psn = q.psn;
-  r.timeout = options_.timeout;
+  r.timeout = c.timeout.value_or(options_.timeout);
   r.max_rd_atomic = std::max<uint8_t>(1, c.max_rd_atomic);
   r.remote_write = r.remote_read = r.remote_atomic = c.remote_access;
   nic().connect(*q.qp, r);

@@ -13,6 +13,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,7 @@ class Adapter {
     uint32_t mtu = 1024;
     uint8_t max_rd_atomic = 16;
     bool remote_access = true;
+    std::optional<uint8_t> timeout;  // another one than the adapter's
   };
 
   Adapter(World& world, Node& node, const HostConfig& config, Options options);

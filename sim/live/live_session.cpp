@@ -56,8 +56,12 @@ struct LiveSession::Job {
 
 LiveSession::LiveSession(const LiveSettings& settings, const LiveOptions& options,
                          std::function<void(const std::string&)> print,
-                         const std::atomic<bool>& interrupt)
-    : settings_(settings), options_(options), print_(std::move(print)), interrupt_(interrupt) {
+                         const std::atomic<bool>& interrupt, std::atomic<bool>& resume)
+    : settings_(settings),
+      options_(options),
+      print_(std::move(print)),
+      interrupt_(interrupt),
+      resume_(resume) {
   // First the clock: it counts from before the first frame.
   auto clock =
       settings_.clock.empty() ? nullptr : std::make_unique<peerclock::PeerClock>(settings_.clock);
@@ -165,10 +169,16 @@ void LiveSession::run_one(const LiveRun& run) {
     }
   };
   const uint64_t out_before = world_->frames_out();
-  bool was_reset = false;
+  const auto end = began + std::chrono::duration_cast<WallClock::duration>(
+                               std::chrono::duration<double>(settings_.limit_s));
+  bool was_reset = false, was_paused = false;
   world_->on_turn = [&] {
-    if (was_reset || run.reset_after == 0 || world_->frames_out() - out_before < run.reset_after)
-      return;
+    const uint64_t left = world_->frames_out() - out_before;
+    if (!was_paused && run.pause_after != 0 && left >= run.pause_after) {
+      was_paused = true;
+      pause(end);
+    }
+    if (was_reset || run.reset_after == 0 || left < run.reset_after) return;
     was_reset = true;
     world_->scheduler().cancel();
     world_->check().forget();
@@ -178,9 +188,7 @@ void LiveSession::run_one(const LiveRun& run) {
   const auto busy = [&] {
     return std::any_of(jobs.begin(), jobs.end(), [](const auto& j) { return !j->handle.done(); });
   };
-  const bool ended =
-      world_->run_while(busy, began + std::chrono::duration_cast<WallClock::duration>(
-                                          std::chrono::duration<double>(settings_.limit_s)));
+  const bool ended = world_->run_while(busy, end);
   std::string why;
   if (!ended)
     why = interrupt_ ? "interrupted"
@@ -194,16 +202,25 @@ void LiveSession::run_one(const LiveRun& run) {
   if (why.empty() && data.size() > data_problems) why = data[data_problems];
   if (run.reset_after != 0 && !was_reset && why.empty())
     why = fmt::format("it ended before {} frames had left", run.reset_after);
+  if (run.pause_after != 0 && !was_paused && why.empty())
+    why = fmt::format("it ended before {} frames had left", run.pause_after);
   common.tool.status = was_reset ? kReset : kSuccess;
   common.bytes_checked = world_->check().bytes_checked() - checked;
   common.last_frame = world_->record().frames();
   common.resent_nic = world_->record().resent(0);
   common.resent_peer = world_->record().resent(1);
+  common.waited = world_->record().rnr_naks() != 0;
   common.simulated_us = static_cast<double>(world_->now_ps() - began_ps) * 1e-6;
   common.wall_s = std::chrono::duration<double>(WallClock::now() - began).count();
   judge(run, jobs, why, common);
   world_->scheduler().cancel();
   if (!was_reset) world_->nic().release();
+}
+
+void LiveSession::pause(WallClock::time_point end) {
+  resume_ = false;
+  print_("rnic-sim: pause");
+  world_->pause([&] { return resume_ || interrupt_ || WallClock::now() >= end; });
 }
 
 void LiveSession::judge(const LiveRun& run, std::vector<std::unique_ptr<Job>>& jobs,
@@ -295,6 +312,7 @@ json LiveSession::result() const {
            {{"frames", tap.frames()},
             {"roce", tap.roce_frames()},
             {"violations", tap.violations()},
+            {"cut", world_->record().cut()},
             {"faults", world_->record().fault_counts()}}},
           {"clock", {{"stops", world_->clock() == nullptr ? 0 : world_->clock()->stops()}}},
           {"counters", counters_}};
@@ -304,8 +322,10 @@ json LiveSession::result() const {
 void LiveSession::write_wire_json() const {
   std::vector<const RunResult*> list;
   for (const RunResult& r : results_) {
-    // What can be replayed: RC, one QP, and one role in a file.
-    const bool whole = r.alone && r.options.service == tools::Service::kRc &&
+    // What can be replayed: RC, one QP, one role in a file, keys that both sides know, receives
+    // that were always there.
+    const bool known = r.tool.status == kSuccess || r.options.server();
+    const bool whole = r.alone && known && !r.waited && r.options.service == tools::Service::kRc &&
                        r.tool.theirs.size() == 1 && r.last_frame > r.first_frame;
     if (whole && (list.empty() || list[0]->options.client() == r.options.client()))
       list.push_back(&r);
@@ -347,13 +367,15 @@ void LiveSession::write_wire_json() const {
                      {{"A_client", nic_is_client ? mine : theirs},
                       {"B_server", nic_is_client ? theirs : mine}}}});
   }
-  const json all = {{"file", "wire.pcap"},
-                    {"title", "rnic-sim live " + settings_.world.title},
-                    {"A", {{"role", "client"}, {"mac", nic_is_client ? nic : peer}}},
-                    {"B", {{"role", "server"}, {"mac", nic_is_client ? peer : nic}}},
-                    {"frames", world_->record().frames()},
-                    {"wire_events", events},
-                    {"runs", runs}};
+  json all = {{"file", "wire.pcap"},
+              {"title", "rnic-sim live " + settings_.world.title},
+              {"A", {{"role", "client"}, {"mac", nic_is_client ? nic : peer}}},
+              {"B", {{"role", "server"}, {"mac", nic_is_client ? peer : nic}}},
+              {"frames", world_->record().frames()},
+              {"wire_events", events},
+              {"runs", runs}};
+  // What our responder answers to repeats depends on when they come.
+  if (!nic_is_client) all["times"] = "wire";
   std::ofstream(options_.wire_json) << all.dump(1) << "\n";
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One `rnic-sim live`: the runs of a scenario one after the other, their verdicts, the result.
 //
-//   LiveSession session(settings, {.pcap_file = "wire.pcap"}, print, interrupt);   // throws
-//   bool good = session.run();
-//   write(session.result().dump());
+//   LiveSession session(settings, {.pcap_file = "wire.pcap"}, print, interrupt, resume);   //
+//   throws bool good = session.run(); write(session.result().dump());
 #pragma once
 
 #include <atomic>
@@ -28,8 +27,10 @@ struct LiveOptions {
 class LiveSession {
  public:
   // Opens clock and link; throws LinkError, ClockError. `print` gets whole lines.
+  // `interrupt` ends it, `resume` ends a pause.
   LiveSession(const LiveSettings& settings, const LiveOptions& options,
-              std::function<void(const std::string&)> print, const std::atomic<bool>& interrupt);
+              std::function<void(const std::string&)> print, const std::atomic<bool>& interrupt,
+              std::atomic<bool>& resume);
   ~LiveSession();
 
   // Throws tools::SocketError when a port cannot be opened.
@@ -44,6 +45,7 @@ class LiveSession {
     tools::Options options;
     ToolResult tool;
     bool passed = false, alone = true;
+    bool waited = false;  // somebody was not ready to receive
     std::string problem;
     uint64_t bytes_checked = 0, resent_nic = 0, resent_peer = 0;
     uint64_t first_frame = 0, last_frame = 0;
@@ -52,6 +54,7 @@ class LiveSession {
 
   void serve();
   void run_one(const LiveRun& run);
+  void pause(WallClock::time_point end);
   void make_jobs(const LiveRun& run, std::vector<std::unique_ptr<Job>>& jobs);
   tools::Task<void> work(Job& job);
   void judge(const LiveRun& run, std::vector<std::unique_ptr<Job>>& jobs, const std::string& why,
@@ -64,6 +67,7 @@ class LiveSession {
   LiveOptions options_;
   std::function<void(const std::string&)> print_;
   const std::atomic<bool>& interrupt_;
+  std::atomic<bool>& resume_;
   std::unique_ptr<LiveWorld> world_;
   std::vector<RunResult> results_;
   std::vector<std::string> problems_;

@@ -152,6 +152,16 @@ void LiveWorld::settle() {
   while (at_work()) world_.run_until(world_.now_ps() + kStretchPs);
 }
 
+void LiveWorld::pause(const std::function<bool()>& over) {
+  while (!over()) {
+    link_->flush();
+    note_sent();
+    if (clock_) clock_->release();
+    wait_sockets(kIdleMs);
+    take_in(world_.now_ps());
+  }
+}
+
 void LiveWorld::wait_sockets(int limit_ms) {
   std::vector<int> fds;
   if (link_->fd() >= 0) fds.push_back(link_->fd());

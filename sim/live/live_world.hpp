@@ -41,6 +41,8 @@ class LiveWorld final : public RawPort, public pcie::Observer {
   bool run_while(const std::function<bool()>& busy, WallClock::time_point deadline);
   // Until the NIC rests.
   void settle();
+  // The NIC stands and the peer goes on, until it is so.
+  void pause(const std::function<bool()>& over);
   // File descriptors that wake it, besides the link.
   std::function<void(std::vector<int>&)> more_fds;
   // Called between stretches of simulated time.

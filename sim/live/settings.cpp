@@ -25,6 +25,7 @@ void read_run(Reader& r, LiveSettings& s) {
   }
   const bool given = r.opt("expect", run.expect, text());
   r.opt("reset_after", run.reset_after, unsigned_integer(1, 1'000'000'000));
+  r.opt("pause_after", run.pause_after, unsigned_integer(1, 1'000'000'000));
   if (run.reset_after != 0 && !given) run.expect = "RESET";
   s.runs.push_back(std::move(run));
 }

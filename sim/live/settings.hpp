@@ -19,6 +19,7 @@ struct LiveRun {
   std::vector<std::string> commands;
   std::string expect = "SUCCESS";
   uint64_t reset_after = 0;  // frames; 0: no reset
+  uint64_t pause_after = 0;  // frames; 0: no pause
 };
 
 struct LiveSettings {

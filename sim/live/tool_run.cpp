@@ -142,6 +142,7 @@ Task<void> ToolRun::connect_queue(Queue& q, Keys theirs) {
   Adapter::Connection c;
   c.gid = options_.gid;
   c.mtu = result_.mtu;
+  c.timeout = options_.timeout;
   c.max_rd_atomic = static_cast<uint8_t>(
       std::min({options_.out_reads, std::max(theirs.out_reads, 1u), kOutReads}));
   party_.nic->connect(q, theirs, *party_.lookup(theirs.gid), c);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "harness/roce/aeth.hpp"
 #include "harness/roce/psn.hpp"
 
 namespace rnic::sim {
@@ -56,6 +57,7 @@ void WireRecord::Hook::on_frame(wire::FrameEdit& edit) {
 void WireRecord::on_frame(const wire::FrameInfo& frame) {
   auto& at = position_[static_cast<size_t>(frame.direction)];
   at.resize(std::max<size_t>(at.size(), frame.number + 1));
+  if (frame.flags.err) cut_.push_back(written_);
   at[frame.number] = written_++;
   if (pcap_) {
     last_ps_ = std::max(last_ps_, frame.first_ps);
@@ -65,6 +67,8 @@ void WireRecord::on_frame(const wire::FrameInfo& frame) {
   roce::FrameView v;
   if (roce::parse_frame(frame.bytes, v) != roce::ParseStatus::kOk) return;
   const roce::OpcodeInfo& info = v.info();
+  const bool answer = v.opcode == roce::kRcAcknowledge;
+  if (answer && roce::aeth_kind(v.syndrome) == roce::AethKind::kRnrNak) ++rnr_naks_;
   if (!info.is_request || info.transport != roce::Transport::kRc) return;
   const auto key = std::make_pair(frame.direction, v.dest_qp);
   const auto known = next_psn_.find(key);
@@ -81,6 +85,7 @@ void WireRecord::begin_run(uint32_t mtu) {
   mtu_ = mtu;
   next_psn_.clear();
   resent_ = {};
+  rnr_naks_ = 0;
 }
 
 std::map<std::string, uint64_t> WireRecord::fault_counts() const {

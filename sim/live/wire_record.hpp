@@ -37,7 +37,11 @@ class WireRecord {
 
   void begin_run(uint32_t mtu);
   uint64_t resent(int end) const { return resent_[static_cast<size_t>(end)]; }
+  uint64_t rnr_naks() const { return rnr_naks_; }  // of this run, by either end
   uint64_t frames() const { return tap_.frames(); }
+  // Positions in the capture of frames that ended in an error on the cable: the other MAC throws
+  // them away.
+  const std::vector<uint64_t>& cut() const { return cut_; }
   const wire::Tap& tap() const { return tap_; }
   const std::vector<FaultEvent>& fault_events() const { return events_; }
   std::map<std::string, uint64_t> fault_counts() const;
@@ -53,7 +57,8 @@ class WireRecord {
 
   std::unique_ptr<pcap::PcapWriter> pcap_;
   wire::Tap tap_;
-  uint64_t last_ps_ = 0, written_ = 0;
+  uint64_t last_ps_ = 0, written_ = 0, rnr_naks_ = 0;
+  std::vector<uint64_t> cut_;
   std::array<std::vector<uint64_t>, 2> position_;  // in the capture, by frame number
   std::array<Hook, 2> hooks_;
   std::vector<FaultEvent> events_;

@@ -231,6 +231,38 @@ TEST_CASE("compare_answers finds the recorded answers in a responder of our own 
   CHECK(allowed["coalesced"] == 0);  // this one acknowledges whenever it is asked
 }
 
+TEST_CASE("compare_answers: a repeat may tell the MSN of the first time, no other one") {
+  const auto file = roce::CaptureFile::load(std::string(RNIC_SOURCE_DIR) +
+                                            "/tests/live/captures/read_bw_drop_in.json");
+  const roce::CaptureRun& run = file.runs().at(0);
+  CHECK(run.repeats(Side::kClient));
+  CHECK_FALSE(run.repeats(Side::kServer));
+  CHECK_FALSE(run.wire_times);
+  std::vector<std::vector<uint8_t>> ours;  // as recorded, but for the MSN
+  std::map<uint32_t, uint32_t> first;      // MSN by PSN
+  size_t changed = 0;
+  uint8_t* last = nullptr;  // of the last one that was changed
+  for (const roce::CapturedFrame* f : run.sent_by(Side::kServer)) {
+    FrameView v;
+    REQUIRE(roce::parse_frame(f->bytes, v) == roce::ParseStatus::kOk);
+    ours.push_back(f->bytes);
+    if ((v.info().ext & roce::kExtAeth) == 0) continue;
+    const auto [told, is_new] = first.emplace(v.psn, v.msn);
+    if (is_new || told->second == v.msn) continue;
+    ++changed;
+    last = &ours.back()[v.ext_offset + 1u];
+    last[0] = static_cast<uint8_t>(told->second >> 16);
+    last[1] = static_cast<uint8_t>(told->second >> 8);
+    last[2] = static_cast<uint8_t>(told->second);
+  }
+  REQUIRE(changed > 0);
+  const auto c = roce::compare_answers(run, Side::kServer, ours);
+  for (const std::string& d : c.differences) FAIL_CHECK(d);
+  CHECK(c.allowed.at("repeat_msn") == changed);
+  last[1] ^= 1;
+  CHECK_FALSE(roce::compare_answers(run, Side::kServer, ours).ok());
+}
+
 TEST_CASE("compare_answers: an ACK may stand alone where the recording has coalesced it") {
   // The recorded run as a responder that coalesces would have answered it: of each connection only
   // the last ACK is left (the others get another UDP port in the file).

@@ -363,6 +363,8 @@ TEST_CASE("a peer that speaks something else is named, and nothing hangs") {
 // options
 TEST_CASE("command lines of users are understood") {
   const Options w = parse_command("ib_write_bw -d rxe0 -i 1 -x 0 -n 5 -s 1048576 -q 4 -m 2048 -F");
+  CHECK_FALSE(w.timeout);
+  CHECK(parse_command("ib_read_lat -u 20").timeout == 20);
   CHECK(w.server());
   CHECK(w.verb == Verb::kWrite);
   CHECK(w.kind == Kind::kBandwidth);

@@ -62,18 +62,26 @@ class Recorded(unittest.TestCase):
         capture = frames.Capture(CAPTURES / "wire_drop_read_resp_last.pcap", CLIENT_MAC, 1024)
         self.assertEqual(capture.resent, {"nic": 1, "peer": 0})
 
+    def test_a_frame_that_was_cut_on_the_cable_reaches_nobody(self):
+        folder = pathlib.Path(tempfile.mkdtemp())
+        whole = roce_frame()
+        frames.write_pcap(folder / "wire.pcap", [whole, whole[: len(whole) - 5]])
+        self.assertIn("frame 2", frames.Capture(folder / "wire.pcap", CLIENT_MAC, 1024).problems[0])
+        capture = frames.Capture(folder / "wire.pcap", CLIENT_MAC, 1024, {1})
+        self.assertEqual((capture.problems, capture.frames, len(capture.packets)), ([], 2, 1))
+
     def test_tshark_reads_the_same(self):
         folder = pathlib.Path(tempfile.mkdtemp())
         whole = list(frames.read_pcap(CAPTURES / "wrs_bw_v6global_mtu4096.pcap"))
         frames.write_pcap(folder / "wire.pcap", whole + list(frames.read_pcap(CAPTURES / "vt_atomics_v4.pcap")))
-        outcome = types.SimpleNamespace(folder=folder, problems=[])
+        outcome = types.SimpleNamespace(folder=folder, problems=[], cut=set())
         self.assertIn("93 RoCEv2 packets of 1 captures", decode.compare([outcome]))
         self.assertEqual(outcome.problems, [])
 
     def test_a_packet_that_tshark_reads_otherwise_is_told(self):
         folder = pathlib.Path(tempfile.mkdtemp())
         frames.write_pcap(folder / "wire.pcap", [roce_frame()])
-        outcome = types.SimpleNamespace(folder=folder, problems=[])
+        outcome = types.SimpleNamespace(folder=folder, problems=[], cut=set())
         original = frames.parse
         frames.parse = lambda frame: types.SimpleNamespace(**{**vars(original(frame)), "psn": 1})
         try:

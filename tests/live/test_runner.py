@@ -15,11 +15,12 @@ import runner
 import scenario
 
 PROGRAM = """#!{python}
-import json, pathlib, shutil, sys
+import json, pathlib, shutil, signal, sys
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 words = sys.argv[1:]
 options = dict(zip(words[2::2], words[3::2]))
 folder = pathlib.Path(options["--out"]) / pathlib.Path(words[1]).stem
-print("rnic-sim: ready\\nrnic-sim: listening on 127.0.0.1:1: tool", flush=True)
+print("rnic-sim: ready\\nrnic-sim: listening on 127.0.0.1:1: tool\\nrnic-sim: pause", flush=True)
 shutil.copy({capture!r}, folder / "wire.pcap")
 pathlib.Path(options["--json"]).write_text(json.dumps({result!r}))
 sys.exit({status})
@@ -132,7 +133,9 @@ class Judgement(unittest.TestCase):
 
     def test_a_peer_that_was_to_be_killed_has_been_killed(self):
         killed = cases.Case("ib_write_bw", "client", kill_after=5, resent={})
-        self.assertTrue(run(killed, peer=StandIn(status=137))[0].passed)
+        outcome, peer = run(killed, peer=StandIn(status=137))
+        self.assertTrue(outcome.passed)
+        self.assertEqual(peer.killed, ["job0"])
         self.assert_problem(run(killed)[0], "was not killed")
 
     def test_a_key_that_passes_unchanged_is_told(self):

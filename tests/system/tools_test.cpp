@@ -96,6 +96,21 @@ TEST_CASE("a duration instead of a count") {
   CHECK(sends.result.bytes_checked > 2 * 4096 * 20);
 }
 
+TEST_CASE("-u is the time-out of the QPs") {
+  std::vector<wire::FaultRule> rules(1);
+  rules[0].action = wire::FaultAction::kDrop;
+  rules[0].from = 0;
+  rules[0].count = 1;
+  rules[0].nth = 5;  // the last WRITE: nothing behind it tells of the loss
+  const Outcome soon = run("ib_write_bw -n 5 -s 100 -u 1", rules);
+  const Outcome late = run("ib_write_bw -n 5 -s 100 -u 5", rules);
+  for (const Outcome* o : {&soon, &late}) {
+    for (const std::string& p : o->result.problems) FAIL_CHECK(p);
+    CHECK(o->result.resent == 1);
+  }
+  CHECK(late.result.simulated_us - soon.result.simulated_us > 4.096 * (32 - 4));
+}
+
 TEST_CASE("a cable that loses, repeats and damages packets changes no byte") {
   const char* command =
       GENERATE("ib_write_bw -n 10 -s 5000 -m 1024", "ib_read_bw -n 10 -s 5000 -m 1024",
