@@ -113,6 +113,7 @@ def perform(options):
         return 0
     outcomes = run_all(options, selected, folder)
     say(decode.compare(outcomes))
+    say(report.deviations(outcomes))
     say(report.replays(outcomes))
     text, failed = report.summary(outcomes, time.monotonic() - began)
     if options.json:

@@ -3,6 +3,7 @@
 
     capture = Capture("wire.pcap", nic_mac="02:00:00:00:00:01", mtu=1024)
     capture.problems      # texts, with the frame's number (from 1, as tshark counts)
+    capture.deviations    # {"nic": Counter, "peer": Counter}: rules, beyond those of a frame by itself, that packets broke
     capture.resent        # {"nic": 0, "peer": 0}: request packets whose PSN their sender had sent before
 """
 
@@ -48,6 +49,7 @@ class Packet:
     psn: int
     ack_request: bool
     icrc: int
+    mig_req: bool = True
     payload: int = 0
     syndrome: int | None = None
     read_length: int | None = None
@@ -119,6 +121,7 @@ def parse(frame):
         psn=int.from_bytes(udp[17:20], "big"),
         ack_request=bool(udp[16] >> 7),
         icrc=sent,
+        mig_req=bool(flags & 0x40) or udp[8] == CNP,
         problems=problems,
     )
     expected = icrc(packet[:-4], header)
@@ -205,6 +208,26 @@ class Requests:
         self.next[key] = packet.psn + taken & PSN_MASK
 
 
+NO_MIG_REQ = "MigReq is 0"
+HEADLESS = "a READ's answer begins with MIDDLE or LAST"
+
+
+class Answers:
+    """READ responses to each QP: one begins with FIRST or ONLY, also when a READ is asked for again."""
+
+    def __init__(self):
+        self.last = {}
+
+    def headless(self, packet):
+        if packet.opcode not in range(13, 17):
+            return False
+        key = (packet.source, packet.destination, packet.qpn)
+        before = self.last.get(key)
+        self.last[key] = packet
+        goes_on = before is not None and before.opcode in (13, 14) and (before.psn + 1 & PSN_MASK) == packet.psn
+        return packet.opcode in (14, 15) and not goes_on
+
+
 class Capture:
     """Every frame of a capture checked; what the peers' requests did."""
 
@@ -212,6 +235,8 @@ class Capture:
         """`cut`: positions of frames that ended in an error on the cable and reached nobody."""
         mac = bytes.fromhex(nic_mac.replace(":", ""))
         requests = {"nic": Requests(mtu), "peer": Requests(mtu)}
+        answers = Answers()
+        self.deviations = {"nic": collections.Counter(), "peer": collections.Counter()}
         self.frames = 0
         self.packets = []
         self.problems = []
@@ -229,4 +254,7 @@ class Capture:
             if packet.syndrome is not None and packet.syndrome >> 5:
                 self.naks[f"{side} {packet.syndrome:#04x}"] += 1
             requests[side].take(packet)
+            if not packet.problems:
+                self.deviations[side][NO_MIG_REQ] += not packet.mig_req
+                self.deviations[side][HEADLESS] += answers.headless(packet)
         self.resent = {side: entry.resent for side, entry in requests.items()}

@@ -31,6 +31,13 @@ def summary(outcomes, seconds):
     return text, failed
 
 
+def deviations(outcomes):
+    """What the peer did against the rules, in how many captures; the NIC's own would be problems of their cases."""
+    rules = sorted({rule for outcome in outcomes for rule in outcome.deviations})
+    seen = [f"{rule} ({sum(rule in outcome.deviations for outcome in outcomes)} captures)" for rule in rules]
+    return f"the peer deviates: {'; '.join(seen) or 'nowhere'}"
+
+
 def replays(outcomes):
     done = sum(outcome.replay == "replayed" for outcome in outcomes)
     return f"{done} captures replay"

@@ -18,6 +18,10 @@ TROUBLE = ["duplicate_request", "out_of_seq_request", "rcvd_rnr_err", "send_rnr_
            "retry_exceeded_err", "retry_rnr_exceeded_err", "completer_retry_err", "send_err"]  # fmt: skip
 
 
+# Rules that the NIC keeps, whatever the peer does.
+KEPT = [frames.NO_MIG_REQ, frames.HEADLESS]
+
+
 @dataclass
 class Outcome:
     case: object
@@ -26,6 +30,7 @@ class Outcome:
     frames: int = 0
     cut: set = field(default_factory=set)  # positions in the capture of frames that ended in an error on the cable
     roce: int = 0
+    deviations: dict = field(default_factory=dict)  # of the peer: how often it broke a rule
     peer_status: int | None = None
     peer_counters: dict = field(default_factory=dict)
     seconds: float = 0.0
@@ -41,7 +46,7 @@ class Outcome:
         return {
             "name": case.name, "tool": case.tool, "role": case.role, "size": case.size, "count": case.count,
             "qps": case.qps, "mtu": case.mtu, "gid": case.gid, "verdict": "pass" if self.passed else "fail",
-            "problems": self.problems, "resent": self.resent, "frames": self.frames, "roce": self.roce,
+            "problems": self.problems, "resent": self.resent, "frames": self.frames, "roce": self.roce, "deviations": self.deviations,
             "peer_status": self.peer_status, "peer_counters": self.peer_counters,
             "wall_s": round(self.seconds, 2), "replay": self.replay, "folder": str(self.folder),
         }  # fmt: skip
@@ -212,6 +217,10 @@ class Runner:
         outcome.problems += capture.problems[:5]
         if not capture.packets:
             outcome.problems.append("no RoCEv2 packet in the capture")
+        outcome.deviations = {rule: number for rule, number in capture.deviations["peer"].items() if number}
+        outcome.problems += [f"the NIC breaks a rule: {rule}" for rule in KEPT if capture.deviations["nic"][rule]]
+        if case.deviation and case.deviation not in outcome.deviations:
+            outcome.problems.append(f"the peer kept a rule that it was expected to break: {case.deviation}")
         wanted = {} if case.resent is None else case.resent
         for side, number in capture.resent.items():
             if case.clean and number:

@@ -11,6 +11,7 @@ from unittest import mock
 from here import CAPTURES
 
 import cases
+import frames
 import runner
 import scenario
 
@@ -67,14 +68,15 @@ class StandIn:
         self.thawed += 1
 
 
-def run(case, capture="write_bw_v4_mtu1024", status=0, peer=None, result=None):
+def run(case, capture="write_bw_v4_mtu1024", status=0, peer=None, result=None, kept=()):
     folder = pathlib.Path(tempfile.mkdtemp())
     result = result or {"problems": [], "runs": [{"command": "x", "verdict": "pass", "problem": ""}], "wire": {"faults": {"drop": 1}}}
     program = folder / "rnic-sim"
     program.write_text(PROGRAM.format(python=sys.executable, capture=str(CAPTURES / f"{capture}.pcap"), result=result, status=status))
     program.chmod(0o755)
     peer = peer or StandIn()
-    with mock.patch.object(scenario, "NIC_MAC", "52:54:00:77:00:01"):
+    # A recorded software stack stands for the NIC: it does not set MigReq.
+    with mock.patch.object(scenario, "NIC_MAC", "52:54:00:77:00:01"), mock.patch.object(runner, "KEPT", kept):
         outcome = runner.Runner(peer, str(program), folder / "out", 1, 30).run(case)
     return outcome, peer
 
@@ -137,6 +139,15 @@ class Judgement(unittest.TestCase):
         self.assertTrue(outcome.passed)
         self.assertEqual(peer.killed, ["job0"])
         self.assert_problem(run(killed)[0], "was not killed")
+
+    def test_the_nic_keeps_rules_that_the_peer_breaks(self):
+        outcome, _ = run(CLEAN)
+        self.assertEqual(outcome.deviations, {frames.NO_MIG_REQ: 55})
+        self.assert_problem(run(CLEAN, kept=[frames.NO_MIG_REQ])[0], "the NIC breaks a rule: MigReq is 0")
+        self.assertTrue(run(CLEAN, kept=[frames.HEADLESS])[0].passed)
+        expected = cases.Case("ib_read_bw", "client", resent={}, deviation=frames.HEADLESS)
+        self.assertTrue(run(expected, "wire_drop_read_resp_last")[0].passed)
+        self.assert_problem(run(expected)[0], "the peer kept a rule that it was expected to break: a READ's answer")
 
     def test_a_key_that_passes_unchanged_is_told(self):
         self.assert_problem(run(cases.Case("ib_write_bw", "client", wrong_key=True, resent={}))[0], "no key was changed")
