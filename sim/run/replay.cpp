@@ -189,6 +189,11 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
     ++result.frames_in;
   }
   world.run_until(std::max(world.now_ps(), at) + kSettlePs);
+  // Until nothing more comes.
+  for (uint64_t seen = ~uint64_t{0}; seen != result.frames_out;) {
+    seen = result.frames_out;
+    world.run_until(world.now_ps() + kSettlePs);
+  }
   if (next != due.size()) throw std::logic_error("replay: frames were left over");
 
   // Memory.
