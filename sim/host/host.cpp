@@ -58,7 +58,7 @@ void Host::start_device(const driver::Mac& own) {
               RNIC_FIELD_PREP(RNIC_CSR_ACK_COALESCE_COUNT_MASK, config_.ack_count) |
                   RNIC_FIELD_PREP(RNIC_CSR_ACK_COALESCE_CYCLES_MASK, config_.ack_cycles));
   nic_->write(RNIC_CSR_MAC_CFG,
-              RNIC_CSR_MAC_CFG_PROMISC_RAW_MASK |
+              RNIC_CSR_MAC_CFG_PROMISC_RAW_MASK | RNIC_CSR_MAC_CFG_MIG_REQ_MASK |
                   RNIC_FIELD_PREP(RNIC_CSR_MAC_CFG_ACK_REQ_EVERY_MASK, config_.ack_req_every));
   uint64_t mac_value = 0;
   for (uint8_t b : own) mac_value = mac_value << 8 | b;

@@ -140,6 +140,9 @@ TEST_CASE("counters agree with what was sent, received and written") {
   bed.tap.on_frame = [&](const wire::FrameInfo& f, const roce::ViolationList&) {
     frame_bytes[f.direction] += f.bytes.size() - (f.has_fcs ? 4 : 0);
     ++frames[f.direction];
+    roce::FrameView v;
+    REQUIRE(roce::parse_frame(f.bytes, v) == roce::ParseStatus::kOk);
+    CHECK(v.mig_req);  // as hardware sends it
   };
   for (uint32_t len : {0u, 1u, 1024u, 1025u, 10'000u}) {
     bed.a.host->write(*qa, src, 0, dst, 0, len);
