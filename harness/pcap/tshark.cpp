@@ -111,8 +111,9 @@ std::map<uint32_t, std::string> Tshark::opcode_names() {
 }
 
 std::vector<TsharkFrame> Tshark::decode(const std::string& path) {
-  std::string command =
-      "tshark -n -r " + quoted(path) + " --disable-protocol rpcordma -T fields -E occurrence=f";
+  std::string command = "tshark -n -r " + quoted(path) +
+                        " --disable-protocol rpcordma -o infiniband.identify_payload:FALSE"
+                        " -T fields -E occurrence=f";
   for (const char* f : kFields) command += std::string(" -e ") + f;
   const auto [out, status] = run(command + " 2>/dev/null");
   if (status != 0) {

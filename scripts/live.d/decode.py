@@ -15,7 +15,7 @@ FIELDS = ["frame.number", "infiniband.bth.opcode", "infiniband.bth.destqp", "inf
 def tshark(path):
     """{frame number: (opcode, QP, PSN, iCRC)} of the RoCEv2 packets."""
     command = ["tshark", "-n", "-r", path, "-Y", "infiniband.bth", "-T", "fields", "-E", "occurrence=f",
-               "--disable-protocol", "rpcordma"]  # fmt: skip
+               "--disable-protocol", "rpcordma", "-o", "infiniband.identify_payload:FALSE"]  # fmt: skip
     for name in FIELDS:
         command += ["-e", name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
