@@ -46,6 +46,7 @@ class Case:
     beside: "Case | None" = None  # runs at the same time, must not be disturbed
     reset_after: int = 0
     patience: str = "3 s"
+    limit: int = 0  # seconds of wall time, when longer than usual
 
     @property
     def name(self):
@@ -153,7 +154,7 @@ def soak():
             for gid in GIDS:
                 cases += both(**atomic(tool, kind, count=20, gid=gid))
     for tool in ("ib_write_bw", "ib_read_bw", "ib_send_bw", "ib_write_lat"):
-        cases += both(tool, size=1024 * KIB, options="-a", tag="all-sizes")
+        cases += both(tool, size=1024 * KIB, mtu=4096, options="-a", tag="all-sizes", limit=1200)
     for transport in ("UC", "UD"):
         for tool in SEND:
             cases += both(tool, size=1000, options=f"-c {transport}", tag=transport.lower())

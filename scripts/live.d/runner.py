@@ -109,7 +109,8 @@ class Runner:
         return [Job(entry, f"job{i}", ports[i], change if i == 0 else None) for i, entry in enumerate(pairs)], change
 
     def _run(self, case, outcome, stack):
-        end = time.monotonic() + self.limit
+        limit = max(self.limit, case.limit)
+        end = time.monotonic() + limit
         jobs, change = self._jobs(case, stack)
         stack.callback(self._end_jobs, jobs, outcome)
         if case.role == "client":
@@ -121,7 +122,7 @@ class Runner:
         path = self.out / f"{case.name}.yaml"
         scenario.write(path, case, runs, self.seed)
         program = stack.enter_context(simulator.Simulator(self._command(path, outcome), outcome.folder / "rnic-sim.log"))
-        program.wait_line("rnic-sim: ready", self.limit)
+        program.wait_line("rnic-sim: ready", limit)
         if case.role == "server":
             for job in jobs:
                 program.wait_line("rnic-sim: listening", 30)
@@ -129,7 +130,7 @@ class Runner:
         self._kill(case, jobs, program)
         status = program.wait(end - time.monotonic())
         if status is None:
-            raise LiveError(f"rnic-sim did not end within {self.limit} s")
+            raise LiveError(f"rnic-sim did not end within {limit} s")
         self.peer.thaw()
         if status != 0:
             outcome.problems.append(f"rnic-sim: status {status}: {program.last_words()}")

@@ -38,6 +38,8 @@ def text(tree, depth=0):
 def tree(case, runs, seed):
     """`runs`: (command, expected status) of each tool of the NIC."""
     live = {"mac": NIC_MAC, "ip": NIC_IP4, "ip6": NIC_IP6, "patience": case.patience, "runs": []}
+    if case.limit:
+        live["limit"] = f"{case.limit} s"
     for command, expect in runs:
         entry = {"run": command}
         if expect != "SUCCESS":
