@@ -534,6 +534,7 @@ package rnic_pkg;
   localparam logic [7:0] TRC_TX_START = 8'd8;
   localparam logic [7:0] TRC_PKT_OUT = 8'd9;       // tx_packetizer: first beat out (PSN)
   localparam logic [7:0] TRC_TX_CDC = 8'd10;       // first beat written into the crossing (PSN)
+  localparam logic [7:0] TRC_TX_DROP = 8'd11;      // tx_buffer: packet is not sent (PSN)
   localparam logic [7:0] TRC_RX_FIRST = 8'd16;     // rx_parser: first beat (0)
   localparam logic [7:0] TRC_RX_VERDICT = 8'd17;   // rx_buffer: frame committed (PSN)
   localparam logic [7:0] TRC_RX_META = 8'd18;      // rx_dispatch: packet handed on (PSN)

@@ -469,6 +469,7 @@ module rnic_top #(
   rnic_pkg::rx_meta_t vd_meta;
   logic early_valid;
   logic [23:0] early_qpn;
+  logic cnt_tx_dropped__tx_buffer;
   logic cnt_rx_frames__rx_parser;
   logic [15:0] cnt_rx_bytes_amount__rx_parser;
   logic cnt_rx_crc_errors__rx_parser;
@@ -1450,6 +1451,8 @@ module rnic_top #(
       .qpi_valid(qpi_valid[2]),
       .qpi_ready(qpi_ready[2]),
       .qpi,
+      .purge_i(rws_valid && rws_ready && !rws.none),
+      .purge_qpn_i(rws.qpn),
       .out_valid(txb_valid),
       .out_ready(txb_ready),
       .out_data(txb_data),
@@ -1462,6 +1465,7 @@ module rnic_top #(
       .terr_qpn(terr_tx_qpn),
       .terr_index(terr_tx_index),
       .terr_status(terr_tx_status),
+      .cnt_tx_dropped_o(cnt_tx_dropped__tx_buffer),
       .trc_valid_o(trc_valid_o[6]),
       .trc_o(trc_o[384+:64]),
       .trc_sampled_o(trc_sampled_o[6]),
@@ -3442,6 +3446,7 @@ module rnic_top #(
     cnt_inc[rnic_regs_pkg::CNT_MTT_HITS] = cnt_mtt_hits__mr_table;
     cnt_inc[rnic_regs_pkg::CNT_MTT_MISSES] = cnt_mtt_misses__mr_table;
     cnt_inc[rnic_regs_pkg::CNT_CTX_MISSES] = cnt_ctx_misses;
+    cnt_inc[rnic_regs_pkg::CNT_TX_DROPPED] = cnt_tx_dropped__tx_buffer;
     cnt_inc[rnic_regs_pkg::CNT_CORE_CYCLES] = 1'b1;
   end
   assign cnt_amount = {16'(cnt_ctx_hits), trace_lost_amount, cnt_dma_write_bytes_amount__dma_master,

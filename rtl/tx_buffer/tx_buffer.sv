@@ -12,9 +12,9 @@
 //
 // A packet one of whose reads failed is not sent, or, if it has started, ends with out_abort. It is
 // reported on terr (a response: rterr), and later packets of its flow are dropped until qpi says
-// CLEAR (requests: or ERR). qpi CLEAR drops every packet of the QP that has not started, ERR every
-// request. A slot is free again when its last row has been read, or, dropped, when all its reads
-// have returned.
+// CLEAR (requests: or ERR). qpi CLEAR drops every packet of the QP that has not started, ERR and
+// purge_i every request. A slot is free again when its last row has been read, or, dropped, when
+// all its reads have returned.
 //
 // A packet with txp.notify is reported when its last beat was taken: a request on left, and only
 // then; a response on rleft, also if it was dropped, exactly once.
@@ -49,6 +49,10 @@ module tx_buffer #(
   input  logic                   qpi_valid,
   output logic                   qpi_ready,     // at once, but for a cycle in which a packet fails
   input  rnic_pkg::qp_init_t     qpi,
+  // sq_engine: the QP is set back to where nothing after it has been acknowledged; all its requests
+  // are here, and will be sent again
+  input  logic                   purge_i,
+  input  logic [23:0]            purge_qpn_i,
   // tx_packetizer
   output logic                   out_valid,
   input  logic                   out_ready,
@@ -63,8 +67,9 @@ module tx_buffer #(
   output logic [23:0]            terr_qpn,
   output logic [15:0]            terr_index,
   output logic [7:0]             terr_status,
+  output logic                   cnt_tx_dropped_o,
   // PAY_FIRST: first payload byte from DMA (left out if two come at once); TX_START: first beat on
-  // its way
+  // its way; TX_DROP: it will not be sent
   output logic                   trc_valid_o,
   output logic [63:0]            trc_o,
   output logic                   trc_sampled_o,
@@ -389,6 +394,11 @@ module tx_buffer #(
         end
       end
     end
+    if (purge_i) begin
+      for (int unsigned s = 0; s < N_TXSLOT; s++) begin
+        if (submitted_q[s] && qpn_mem[s] == purge_qpn_i && !resp_q[s]) kill_q[s] <= 1'b1;
+      end
+    end
     if (slot_fire) begin
       known_q[new_s]     <= 1'b0;
       complete_q[new_s]  <= 1'b0;
@@ -588,6 +598,8 @@ module tx_buffer #(
     end
   end
 
+  assign cnt_tx_dropped_o = drop;
+
   // The packet's description may come after its first data.
   assign pay_rsp        = chk_rsp_q && known_q[chk_rsp_s_q] && !paid_q[chk_rsp_s_q];
   assign pay_txp        = chk_txp_q && !inline_q[chk_txp_s_q] && recv_mem[chk_txp_s_q] != 13'd0;
@@ -595,8 +607,9 @@ module tx_buffer #(
   assign trc_valid_o    = pay_rsp || pay_txp;
   assign trc_o          = {rnic_pkg::TRC_PAY_FIRST, qpn_mem[pay_s], 8'd0, psn_mem[pay_s]};
   assign trc_sampled_o  = sampled_q[pay_s];
-  assign trc2_valid_o   = start;
-  assign trc2_o         = {rnic_pkg::TRC_TX_START, qpn_mem[sel], 8'd0, psn_mem[sel]};
+  assign trc2_valid_o   = sel_fire;
+  assign trc2_o         = {start ? rnic_pkg::TRC_TX_START : rnic_pkg::TRC_TX_DROP, qpn_mem[sel],
+                           8'd0, psn_mem[sel]};
   assign trc2_sampled_o = sampled_q[sel];
 
   logic unused;
@@ -607,6 +620,8 @@ module tx_buffer #(
   `RNIC_STREAM_HOLD(terr_valid, terr_ready, {terr_qpn, terr_index, terr_status})
   `RNIC_STREAM_HOLD(rterr_valid, rterr_ready, {rterr_qpn, rterr_psn, rterr_msn})
   `RNIC_ASSERT(notice_room, !left_put || left_in_ready)
+  `RNIC_ASSERT(purge_after_submit, !(purge_i && txp_fire && !txp.response &&
+                                     txp.qpn == purge_qpn_i))
   `RNIC_ASSERT(submitted_once, !(txp_fire && submitted_q[txp_s]))
   `RNIC_ASSERT(read_in_range, !rsp_fire || rdrsp.err || (rsp_end <= 13'd4096 && rdrsp.cnt <= 8'(B)))
   `RNIC_ASSERT(payload_in_range, !txp_fire || txp.payload_len <= 13'd4096)

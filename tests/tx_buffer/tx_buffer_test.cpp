@@ -28,6 +28,7 @@ const BitLayout kRdRsp({{"client", 4},
                         {"lost", 13}});
 const BitLayout kQpi({{"op", 3}, {"qpn", 24}, {"psn", 24}});
 constexpr unsigned kClear = 0, kRts = 2, kErr = 3;
+constexpr uint64_t kTxDrop = 11;  // trace event
 
 struct Work {
   uint32_t qpn = 0;
@@ -129,6 +130,17 @@ class BufferBench : public Bench<Top> {
 
   void post(Work work) { posted_.push_back(std::move(work)); }
   void order(unsigned op, uint32_t qpn) { orders_.push_back({op, qpn}); }
+  // In the next cycle; all requests of the QP are submitted.
+  void purge(uint32_t qpn) {
+    purge_ = qpn;
+    this->tick(2);
+    REQUIRE(!purge_);
+  }
+  // Everything that was posted is submitted.
+  void wait_submitted() {
+    this->wait("work submitted", [&] { return posted_.empty() && ready_.empty(); });
+    this->tick();
+  }
   void wait_packets(size_t count, uint64_t limit = 50000) {
     this->wait(
         "packets out", [&] { return packets.size() >= count; }, limit);
@@ -188,7 +200,10 @@ class BufferBench : public Bench<Top> {
     uint64_t value;
     bool sampled;
   };
-  std::vector<Trace> pay_first, tx_start;
+  std::vector<Trace> pay_first, tx_start, tx_drop;
+  uint64_t dropped = 0;
+  std::function<void(uint32_t)> on_purge;
+  std::function<void(uint32_t, uint32_t)> on_start;  // QPN, PSN
 
  private:
   struct Tlp {
@@ -211,6 +226,7 @@ class BufferBench : public Bench<Top> {
     t.inl_valid = 0;
     t.rdrsp_valid = 0;
     t.qpi_valid = 0;
+    t.purge_i = 0;
   }
 
   void sample() {
@@ -227,7 +243,17 @@ class BufferBench : public Bench<Top> {
     }
     if (t.rleft_valid != 0) ++rleft[t.rleft_qpn];
     if (t.trc_valid_o != 0) pay_first.push_back({t.trc_o, t.trc_sampled_o != 0});
-    if (t.trc2_valid_o != 0) tx_start.push_back({t.trc2_o, t.trc2_sampled_o != 0});
+    if (t.trc2_valid_o != 0) {
+      (t.trc2_o >> 56 == kTxDrop ? tx_drop : tx_start).push_back({t.trc2_o, t.trc2_sampled_o != 0});
+      if (t.trc2_o >> 56 != kTxDrop && on_start)
+        on_start(static_cast<uint32_t>(t.trc2_o >> 32) & 0xFFFFFF,
+                 static_cast<uint32_t>(t.trc2_o) & 0xFFFFFF);
+    }
+    dropped += t.cnt_tx_dropped_o;
+    if (t.purge_i != 0) {
+      if (on_purge) on_purge(t.purge_qpn_i);
+      purge_.reset();
+    }
   }
 
   // Cuts the payload into TLPs.
@@ -291,6 +317,8 @@ class BufferBench : public Bench<Top> {
       last_inline_cycle = this->cycle();
     }
     drive_data();
+    t.purge_i = purge_.has_value();
+    t.purge_qpn_i = purge_.value_or(0);
     t.qpi_valid = !orders_.empty();
     if (!orders_.empty()) {
       write_pin(t.qpi, kQpi.pack({{"op", orders_.front().first}, {"qpn", orders_.front().second}}));
@@ -385,6 +413,7 @@ class BufferBench : public Bench<Top> {
   std::deque<std::pair<unsigned, uint32_t>> orders_;
   OutPacket current_;
   bool paused_ = false;
+  std::optional<uint32_t> purge_;
 };
 
 Work random_work(Rng& random, uint32_t qpn, uint32_t psn, size_t max_len = 4096) {
@@ -1057,6 +1086,144 @@ TEMPLATE_TEST_CASE("a failed response is reported once and ends its flow until C
   CHECK(bench.terr_.size() == 0);
 }
 
+// Queues that are set back at any time, beside responses of the same QPs. What starts of a QP
+// between two times is a beginning of what was submitted between them, in order; of responses
+// everything leaves.
+template <class Top>
+void check_purge(size_t rounds, unsigned threshold) {
+  BufferBench<Top> bench;
+  bench->cfg_threshold_i = static_cast<SData>(threshold);
+  bench.out_.set_stall(Stall::random(0.3));
+  bench.data_rate = 0.6;
+  bench.reset();
+  auto random = rng("purge");
+  constexpr uint32_t kQps = 3, kResponse = 0x800000;
+  std::map<uint32_t, Work> all;
+  std::map<uint32_t, std::deque<uint32_t>> due;  // requests, of this time
+  std::map<uint32_t, std::deque<uint32_t>> responses;
+  bench.on_submit = [&](const Work& w) { (w.response ? responses : due)[w.qpn].push_back(w.psn); };
+  bench.on_purge = [&](uint32_t qpn) { due[qpn].clear(); };
+  bench.on_start = [&](uint32_t qpn, uint32_t psn) {
+    INFO("QP " << qpn << ", PSN " << psn);
+    auto& queue = (psn & kResponse ? responses : due)[qpn];
+    REQUIRE(!queue.empty());
+    CHECK(queue.front() == psn);
+    queue.pop_front();
+  };
+  uint32_t psn = 0;
+  size_t posted = 0;
+  for (size_t round = 0; round < rounds; ++round) {
+    for (uint64_t n = random.between(1, 12); n > 0; --n) {
+      Work w = random_work(random, static_cast<uint32_t>(random.below(kQps)), psn++, 2000);
+      if (random.chance(0.3)) {
+        w.response = w.notify = true;
+        w.inlined = false;
+        w.psn |= kResponse;
+      }
+      all[w.psn] = w;
+      bench.post(w);
+      ++posted;
+    }
+    bench.wait_submitted();
+    bench.tick(random.below(40));
+    if (random.chance(0.5)) bench.purge(static_cast<uint32_t>(random.below(kQps)));
+  }
+  bench.tick(4000);
+  for (uint32_t q = 0; q < kQps; ++q) {
+    CHECK(due[q].empty());
+    CHECK(responses[q].empty());
+  }
+  for (const OutPacket& p : bench.packets) compare(p, all.at(p.psn));
+  CHECK(bench.packets.size() == bench.tx_start.size());
+  CHECK(bench.dropped == posted - bench.packets.size());
+  CHECK(bench.tx_drop.size() == bench.dropped);
+  CHECK(bench.dropped > 0);
+  for (const auto& t : bench.tx_drop) CHECK((t.value & kResponse) == 0);
+  CHECK(bench.terr_.size() == 0);
+  bench.wait_all_free(sizeof(Top::rdrsp_data) == 16 ? 8 : sizeof(Top::rdrsp_data) == 64 ? 16 : 64);
+}
+
+TEST_CASE("tx_buffer sends nothing of a queue that was set back but what has started") {
+  for (const unsigned threshold : {0u, 200u}) {
+    check_purge<Vtx_buffer_w128>(150, threshold);
+    check_purge<Vtx_buffer_w512>(150, threshold);
+    check_purge<Vtx_buffer_w1024>(150, threshold);
+  }
+}
+
+TEST_CASE("a frame that has begun ends whole when its queue is set back") {
+  BufferBench<Vtx_buffer_w512> bench;
+  bench->cfg_threshold_i = 512;
+  bench.in_order = true;
+  bench.script = std::deque<unsigned>{0};
+  bench.reset();
+  const auto work = [](uint32_t qpn, uint32_t psn, bool response) {
+    Work w;
+    w.qpn = qpn;
+    w.psn = psn;
+    w.response = w.notify = response;
+    w.payload = std::vector<uint8_t>(2048, static_cast<uint8_t>(psn));
+    w.tlps = {1024, 1024};
+    return w;
+  };
+  bench.post(work(3, 1, false));
+  bench.wait("start", [&] { return !bench.tx_start.empty(); });
+  bench.post(work(3, 2, false));
+  bench.post(work(3, 3, true));
+  bench.post(work(4, 4, false));
+  bench.wait_submitted();
+  bench.purge(3);
+  bench.post(work(3, 1, false));
+  bench.post(work(3, 2, false));
+  bench.script.reset();
+  bench.wait_packets(5);
+  bench.tick(100);
+  std::map<uint32_t, std::vector<uint32_t>> order;
+  for (const OutPacket& p : bench.packets) {
+    compare(p, work(p.qpn, p.psn, p.psn == 3));
+    if (p.psn != 3) order[p.qpn].push_back(p.psn);
+  }
+  CHECK(bench.packets.size() == 5);
+  CHECK(order[3] == std::vector<uint32_t>{1, 1, 2});
+  CHECK(bench.dropped == 1);
+}
+
+TEMPLATE_TEST_CASE("what was dropped may fail to be read; a QP that failed stays dead", "",
+                   BUFFERS) {
+  BufferBench<TestType> bench;
+  bench.hold_data = true;
+  bench.reset();
+  uint32_t psn = 0;
+  const auto post = [&](bool fails) {
+    Work w;
+    w.qpn = 2;
+    w.psn = psn++;
+    w.payload = std::vector<uint8_t>(100, static_cast<uint8_t>(psn));
+    if (fails) w.fail_tlp = 0;
+    bench.post(w);
+  };
+  post(true);
+  bench.wait_submitted();
+  bench.purge(2);
+  post(false);
+  bench.hold_data = false;
+  bench.wait_packets(1);
+  CHECK(bench.packets[0].psn == 1);
+  CHECK(bench.terr_.size() == 0);
+  post(true);
+  bench.wait("report", [&] { return bench.terr_.size() == 1; });
+  bench.purge(2);
+  post(false);
+  bench.tick(300);
+  CHECK(bench.packets.size() == 1);
+  bench.order(kErr, 2);
+  bench.wait_orders();
+  post(false);
+  bench.wait_packets(2);
+  CHECK(bench.terr_.size() == 1);
+  CHECK(bench.dropped == 3);
+}
+
 TEST_CASE("notices that nobody takes hold back further ones, and nothing is lost") {
   BufferBench<Vtx_buffer_w1024> bench;
   bench.left_.set_stall(Stall::always());
@@ -1083,6 +1250,8 @@ TEST_CASE("notices that nobody takes hold back further ones, and nothing is lost
 }
 
 TEMPLATE_TEST_CASE("tx_buffer survives long random traffic", "[.soak]", BUFFERS) {
+  check_purge<TestType>(3000, 0);
+  check_purge<TestType>(3000, 1000);
   check_flows<TestType>(300, 0);
   check_flows<TestType>(300, 300);
   check_faults<TestType>(3000, 0, 0.05);
