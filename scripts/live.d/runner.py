@@ -120,7 +120,7 @@ class Runner:
                     raise LiveError(f"the peer's {job.case.tool} ended: {self.peer.output(job.name).strip()[-300:]}")
         runs = [(" & ".join(job.nic for job in jobs), case.expect)]
         path = self.out / f"{case.name}.yaml"
-        scenario.write(path, case, runs, self.seed)
+        scenario.write(path, case, runs, self.seed, limit)
         program = stack.enter_context(simulator.Simulator(self._command(path, outcome), outcome.folder / "rnic-sim.log"))
         program.wait_line("rnic-sim: ready", limit)
         if case.role == "server":

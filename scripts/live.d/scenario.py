@@ -35,11 +35,9 @@ def text(tree, depth=0):
     return lines
 
 
-def tree(case, runs, seed):
-    """`runs`: (command, expected status) of each tool of the NIC."""
-    live = {"mac": NIC_MAC, "ip": NIC_IP4, "ip6": NIC_IP6, "patience": case.patience, "runs": []}
-    if case.limit:
-        live["limit"] = f"{case.limit} s"
+def tree(case, runs, seed, limit):
+    """`runs`: (command, expected status) of each tool of the NIC; `limit`: seconds."""
+    live = {"mac": NIC_MAC, "ip": NIC_IP4, "ip6": NIC_IP6, "patience": case.patience, "limit": f"{limit:g} s", "runs": []}
     for command, expect in runs:
         entry = {"run": command}
         if expect != "SUCCESS":
@@ -55,6 +53,6 @@ def tree(case, runs, seed):
     return result
 
 
-def write(path, case, runs, seed):
+def write(path, case, runs, seed, limit):
     head = ["# SPDX-License-Identifier: Apache-2.0", f"# Written by scripts/live: {case.name}"]
-    path.write_text("\n".join([*head, *text(tree(case, runs, seed))]) + "\n")
+    path.write_text("\n".join([*head, *text(tree(case, runs, seed, limit))]) + "\n")

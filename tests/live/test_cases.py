@@ -64,10 +64,10 @@ class Scenario(unittest.TestCase):
     def test_the_file_says_what_the_case_says(self):
         case = cases.Case("ib_write_bw", "client", mtu=256, faults=[{"do": "drop", "nth": 2}], reset_after=9)
         path = pathlib.Path(tempfile.mkdtemp()) / "x.yaml"
-        scenario.write(path, case, [("ib_write_bw it's", "REM_ACCESS_ERR")], seed=4)
+        scenario.write(path, case, [("ib_write_bw it's", "REM_ACCESS_ERR")], seed=4, limit=120.0)
         self.assertEqual(path.read_text().splitlines()[2:], [
             "title: 'ib_write_bw-client-64B-mtu256-v4'", "seed: 4", "nic:", "  mtu: 256", "live:",
-            "  mac: '02:00:00:00:00:01'", "  ip: '10.77.0.9'", "  ip6: 'fd77::9'", "  patience: '3 s'", "  runs:",
+            "  mac: '02:00:00:00:00:01'", "  ip: '10.77.0.9'", "  ip6: 'fd77::9'", "  patience: '3 s'", "  limit: '120 s'", "  runs:",
             "    - {run: 'ib_write_bw it''s', expect: 'REM_ACCESS_ERR', reset_after: 9}",
             "wire:", "  faults:", "    - {do: 'drop', nth: 2}"])  # fmt: skip
 
