@@ -20,41 +20,33 @@ struct Span {
 
 // Of the elements of a file, each from its own offset on.
 void check_files(const Block& b, Diagnostics& diags) {
+  struct End {
+    std::uint64_t at = 0;
+    const Register* of = nullptr;
+  };
+  std::vector<End> ends(b.files.size());
+  for (const auto& r : b.registers) {
+    // The dims that belong to the register itself and to the files inside of the one looked at.
+    std::size_t depth = r.gave("count") ? 1 : 0;
+    for (auto at = r.file; at; at = b.files[*at].parent) {
+      std::uint64_t to = r.offset + r.width / 8;
+      for (std::size_t i = r.dims.size() - std::min(depth, r.dims.size()); i < r.dims.size(); ++i) {
+        to += (r.dims[i].count - 1) * r.dims[i].stride;
+      }
+      if (to > ends[*at].at) ends[*at] = {to, &r};
+      depth += b.files[*at].is_array ? 1 : 0;
+    }
+  }
   for (std::size_t k = 0; k < b.files.size(); ++k) {
     const auto& f = b.files[k];
     if (!f.is_array) continue;
     if (f.count < 1 || f.count > 65536) {
       diags.error(f.at("count"), "range", fmt::format("count of {} is 1..65536", f.name));
-      continue;
-    }
-    std::uint64_t end = 0;
-    const Register* last = nullptr;
-    for (const auto& r : b.registers) {
-      std::size_t depth = 0;  // dims that belong to files inside f, and its own
-      bool inside = false;
-      for (auto at = r.file; at; at = b.files[*at].parent) {
-        if (*at == k) {
-          inside = true;
-          break;
-        }
-        depth += b.files[*at].is_array ? 1 : 0;
-      }
-      if (!inside) continue;
-      if (r.gave("count")) ++depth;
-      std::uint64_t to = r.offset + r.width / 8;
-      for (std::size_t i = r.dims.size() - std::min(depth, r.dims.size()); i < r.dims.size(); ++i) {
-        to += (r.dims[i].count - 1) * r.dims[i].stride;
-      }
-      if (to > end) {
-        end = to;
-        last = &r;
-      }
-    }
-    if (end > f.offset + f.stride) {
+    } else if (ends[k].at > f.offset + f.stride) {
       diags.error(f.at("stride"), "stride",
                   fmt::format("stride {:#x} of {} is smaller than an element of it: {} ends at "
                               "{:#x} in it, so write at least that",
-                              f.stride, f.name, last->name, end - f.offset));
+                              f.stride, f.name, ends[k].of->name, ends[k].at - f.offset));
     }
   }
 }

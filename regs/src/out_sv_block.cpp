@@ -74,9 +74,9 @@ void SvBlock::header() {
       "// Throughput: one access per 2 cycles; reads answer {} cycles after the address, a write "
       "{} cycles after the later of address and data; a window access waits for its acknowledge. "
       "One access at a time, in order per channel, reads and writes take turns. Bad accesses "
-      "(holes, writes to read-only places, windows that do not answer in WINDOW_TIMEOUT cycles) "
-      "{}; each raises bad_access_pulse_o.",
+      "(holes, writes to read-only places{}) {}; each raises bad_access_pulse_o.",
       latency, latency,
+      remotes_.empty() ? "" : ", windows that do not answer in WINDOW_TIMEOUT cycles",
       b_.bad_access == BadAccess::kAllOnes ? "read all ones and write nothing" : "answer SLVERR");
   if (!remotes_.empty()) {
     line(

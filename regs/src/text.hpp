@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -19,8 +18,10 @@ class Lines {
  public:
   template <typename... Args>
   void line(fmt::format_string<Args...> f, Args&&... args) {
-    fmt::format_to(std::back_inserter(text_), f, std::forward<Args>(args)...);
-    text_ += '\n';
+    fmt::memory_buffer buffer;  // on the stack; to format into a string costs more
+    fmt::format_to(fmt::appender(buffer), f, std::forward<Args>(args)...);
+    buffer.push_back('\n');
+    text_.append(buffer.data(), buffer.size());
   }
   void line(const char* s) {
     text_ += s;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wrap.hpp"
 
+#include <algorithm>
 #include <sstream>
 #include <string_view>
 
@@ -71,13 +72,15 @@ std::string wrap_code(std::string line) {
 }  // namespace
 
 std::string wrap_sv(const std::string& text) {
-  std::istringstream in(text);
-  std::string out, line;
-  while (std::getline(in, line)) {
-    if (line.size() <= kColumns) {
-      out += line + "\n";
+  std::string out;
+  out.reserve(text.size() + text.size() / 16);
+  for (std::size_t from = 0, end = 0; from < text.size(); from = end + 1) {
+    end = std::min(text.find('\n', from), text.size());
+    if (end - from <= kColumns) {
+      out.append(text, from, end - from) += '\n';
       continue;
     }
+    const auto line = text.substr(from, end - from);
     const auto comment = line.find("//");
     if (comment == std::string::npos) {
       out += wrap_code(line);

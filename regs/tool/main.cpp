@@ -22,6 +22,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -72,23 +73,38 @@ struct GenOptions {
   bool check = false;
 };
 
+enum class Written { kSame, kChanged, kFailed };
+
+Written write_output(const GenOptions& o, const rnic::regs::OutFile& f) {
+  const auto& own = f.dir == rnic::regs::OutDir::kRtl ? o.rtl_dir : o.sw_dir;
+  const fs::path path = fs::path(own.empty() ? o.out_dir : own) / f.name;
+  const auto old = read_file(path);
+  if (old && *old == f.text) return Written::kSame;
+  if (o.check) {
+    fmt::print(stderr, "{}: {}\n", path.string(), old ? "out of date" : "missing");
+  } else if (!write_file(path, f.text)) {
+    fmt::print(stderr, "{}: cannot write\n", path.string());
+    return Written::kFailed;
+  } else {
+    put(path.string() + "\n");
+  }
+  return Written::kChanged;
+}
+
 int gen(const GenOptions& o) {
   const auto map = load(o.map);
   if (!map) return 1;
   int n_changed = 0;
-  for (const auto& f : rnic::regs::make_outputs(*map, o.outputs)) {
-    const auto& own = f.dir == rnic::regs::OutDir::kRtl ? o.rtl_dir : o.sw_dir;
-    const fs::path path = fs::path(own.empty() ? o.out_dir : own) / f.name;
-    const auto old = read_file(path);
-    if (old && *old == f.text) continue;
-    ++n_changed;
-    if (o.check) {
-      fmt::print(stderr, "{}: {}\n", path.string(), old ? "out of date" : "missing");
-    } else if (!write_file(path, f.text)) {
-      fmt::print(stderr, "{}: cannot write\n", path.string());
-      return 2;
-    } else {
-      put(path.string() + "\n");
+  for (const auto& output : rnic::regs::all_outputs()) {
+    const bool named =
+        std::find(o.outputs.begin(), o.outputs.end(), output.name) != o.outputs.end();
+    if (o.outputs.empty() ? !output.by_default : !named) continue;
+    rnic::regs::OutFiles files;  // of one output at a time: those of a large map are large
+    output.make(*map, files);
+    for (const auto& f : files) {
+      const auto written = write_output(o, f);
+      if (written == Written::kFailed) return 2;
+      n_changed += written == Written::kChanged ? 1 : 0;
     }
   }
   if (o.check && n_changed != 0) {

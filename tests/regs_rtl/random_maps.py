@@ -310,7 +310,7 @@ def try_map(options, work, seed):
         run(work, "yosys", "-q", "-p", f"read_verilog -sv {top}_ports_pkg.sv {top}.sv {top}_st.sv; "
             f"hierarchy -check -top {top}_st; proc; check -assert")
         run(work, "yosys", "-q", "-p", f"read_verilog -sv -formal -D RNIC_REGS_PROPERTIES {top}.sv; hierarchy -check -top {top}; proc")
-        remotes = "WINDOW_TIMEOUT" in (work / f"{top}.sv").read_text()
+        remotes = "unsigned WINDOW_TIMEOUT" in (work / f"{top}.sv").read_text()
         run(work, "verilator", "--cc", "--exe", "--build", "--assert", "-Wall", *["-GWINDOW_TIMEOUT=40"] * remotes,
             "-CFLAGS", "-std=c++20 -O1", "--Mdir", f"obj_{top}", f"{top}.sv", f"{top}_bench.cpp")
         out = run(work, work / f"obj_{top}" / f"V{top}", seed, options.cycles)
