@@ -11,6 +11,7 @@ ReferenceReplay reference_replay(const CaptureRun& run, Side side, const Respond
   RegionTable regions;
   if (p.has_region) regions.add({.rkey = p.rkey, .va = p.va, .bytes = out.memory});
   ResponderConfig config;
+  config.transport = run.transport;
   config.qpn = p.qpn;
   config.first_psn = run.side(other(side)).psn;
   config.pmtu = p.pmtu;

@@ -47,7 +47,7 @@ const char* to_string(RxVerdict v) {
     case RxVerdict::kDropQp:
       return "dropped: unknown QP";
     case RxVerdict::kDropTransport:
-      return "dropped: not RC";
+      return "dropped: another transport";
     case RxVerdict::kDropState:
       return "dropped: QP state";
     case RxVerdict::kDropAddress:
@@ -142,6 +142,7 @@ RxVerdict ResponderModel::receive(std::span<const uint8_t> frame) {
   } else {
     result = classify(v);
   }
+  if (config_.transport == Transport::kUc) responses_.clear();
   ++counts_[static_cast<size_t>(result)];
   return result;
 }
@@ -152,7 +153,8 @@ RxVerdict ResponderModel::classify(const FrameView& v) {
   if (v.dest_qp != config_.qpn) return RxVerdict::kDropQp;
   const OpcodeInfo& info = v.info();
   if (info.kind == MsgKind::kCnp) return RxVerdict::kNotRequest;
-  if ((v.opcode >> 5) != 0) return RxVerdict::kDropTransport;
+  if ((v.opcode >> 5) != (config_.transport == Transport::kUc ? 1 : 0))
+    return RxVerdict::kDropTransport;
   if (state_ == QpState::kReset || state_ == QpState::kInit || state_ == QpState::kErr)
     return RxVerdict::kDropState;
   if (config_.local_ip && v.ip_dst != *config_.local_ip) return RxVerdict::kDropAddress;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reference RC responder: what one QP must do with each request packet (fact sheet section 4).
+// Reference responder: what one RC (or UC) QP must do with each request packet (fact sheet section
+// 4).
 //
 //   RegionTable mem;  mem.add({.rkey = 7, .va = 0x1000, .bytes = buffer});
 //   ResponderModel qp({.qpn = 0x11, .first_psn = 0x10, .pmtu = 1024}, mem);
@@ -109,6 +110,7 @@ ResponderPolicy soft_roce_policy();
 enum class QpState : uint8_t { kReset, kInit, kRtr, kRts, kSqd, kErr };
 
 struct ResponderConfig {
+  Transport transport = Transport::kRc;  // or kUc, of a wire that loses nothing: no answers
   uint32_t qpn = 0;
   uint32_t first_psn = 0;
   uint32_t pmtu = 1024;

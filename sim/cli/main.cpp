@@ -171,7 +171,7 @@ int replay(const ReplayArgs& args) {
         if (!result.ok()) ++bad;
       }
       if (sides == 0 && !args.captures.empty())
-        fmt::print("{:<34} skipped: no RC requests, or its parameters are not recorded\n",
+        fmt::print("{:<34} skipped: no RC or UC requests, or its parameters are not recorded\n",
                    r.name());
       runs += sides;
     }

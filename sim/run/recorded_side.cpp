@@ -50,6 +50,10 @@ void mark_as_recorded(driver::Device& nic) {
             nic.read(RNIC_CSR_MAC_CFG) & ~uint32_t{RNIC_CSR_MAC_CFG_MIG_REQ_MASK});
 }
 
+uint8_t recorded_service(const roce::CaptureRun& run) {
+  return run.transport == roce::Transport::kUc ? RNIC_QP_TYPE_UC : RNIC_QP_TYPE_RC;
+}
+
 driver::PathRequest recorded_path(const roce::SideParams& self, const roce::SideParams& peer) {
   driver::PathRequest path;
   path.ecn = 0;

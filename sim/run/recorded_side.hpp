@@ -41,6 +41,8 @@ class ReplayCapture {
 
 // The recorded stack does not set MigReq in its packets.
 void mark_as_recorded(driver::Device& nic);
+// RNIC_QP_TYPE_* of an RC or UC run.
+uint8_t recorded_service(const roce::CaptureRun& run);
 driver::PathRequest recorded_path(const roce::SideParams& self, const roce::SideParams& peer);
 
 }  // namespace rnic::sim

@@ -42,8 +42,8 @@ uint8_t receive_opcode(roce::MsgKind kind) {
 }  // namespace
 
 bool replayable(const roce::CaptureRun& run, roce::Side responder) {
-  return run.transport == roce::Transport::kRc && run.client.known && run.server.known &&
-         run.requester(roce::other(responder));
+  return (run.transport == roce::Transport::kRc || run.transport == roce::Transport::kUc) &&
+         run.client.known && run.server.known && run.requester(roce::other(responder));
 }
 
 ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& options) {
@@ -52,7 +52,8 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
   const Side side =
       options.side.value_or(run.requester(Side::kClient) ? Side::kServer : Side::kClient);
   if (!replayable(run, side))
-    throw std::invalid_argument(run.name() + ": not an RC run, or nothing is asked of this side");
+    throw std::invalid_argument(run.name() +
+                                ": not an RC or UC run, or nothing is asked of this side");
   const roce::SideParams& self = run.side(side);
   const roce::SideParams& peer = run.side(roce::other(side));
   const auto differ = [&](const std::string& text) { result.differences.push_back(text); };
@@ -139,10 +140,12 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
   auto cq = nic.create_cq(0, 11);
   driver::QpRequest q;
   q.qpn = self.qpn;
+  q.service = recorded_service(run);
   q.pd = 1;
   q.log_rq = static_cast<uint32_t>(std::bit_width(std::max(self.receives, 2u) - 1));
   auto qp = nic.create_qp(std::move(q));
   driver::ConnectRequest c;
+  c.service = recorded_service(run);
   c.dest_qpn = peer.qpn;
   c.path = 1;
   c.mtu = mtu_code(self.pmtu);

@@ -34,7 +34,7 @@ struct ReplayResult {
   bool ok() const { return differences.empty(); }
 };
 
-// Whether this side of the run can be a NIC: RC, its parameters are known, and it is asked
+// Whether this side of the run can be a NIC: RC or UC, its parameters are known, and it is asked
 // something.
 bool replayable(const roce::CaptureRun& run, roce::Side responder);
 

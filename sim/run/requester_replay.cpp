@@ -46,21 +46,19 @@ uint32_t psns_of(const FrameView& v, uint32_t pmtu) {
 }
 
 Verb verb_of(const FrameView& last) {
-  switch (last.opcode) {
-    case roce::kRcReadRequest:
+  using roce::MsgKind;
+  switch (last.info().kind) {
+    case MsgKind::kReadRequest:
       return Verb::kRead;
-    case roce::kRcCompareSwap:
+    case MsgKind::kCompareSwap:
       return Verb::kCompareSwap;
-    case roce::kRcFetchAdd:
+    case MsgKind::kFetchAdd:
       return Verb::kFetchAdd;
-    case roce::kRcSendLast:
-    case roce::kRcSendOnly:
+    case MsgKind::kSend:
       return Verb::kSend;
-    case roce::kRcSendLastImm:
-    case roce::kRcSendOnlyImm:
+    case MsgKind::kSendImm:
       return Verb::kSendImm;
-    case roce::kRcWriteLastImm:
-    case roce::kRcWriteOnlyImm:
+    case MsgKind::kWriteImm:
       return Verb::kWriteImm;
     default:
       return Verb::kWrite;
@@ -224,18 +222,21 @@ void compare_end(const roce::CaptureRun& run, const std::vector<Asked>& asked,
   }
 }
 
-Qp& make_qp(Host& host, const roce::SideParams& self, const roce::SideParams& peer) {
+Qp& make_qp(Host& host, const roce::CaptureRun& run, Side side) {
+  const roce::SideParams &self = run.side(side), &peer = run.side(roce::other(side));
   driver::Device& nic = host.nic();
   mark_as_recorded(nic);
   driver::PathRequest path = recorded_path(self, peer);
   path.sport = self.udp_port;
   nic.create_path(path);
   QpOptions options;
+  options.service = recorded_service(run);
   options.log_sq = kLogSq;
   options.log_cq = kLogSq + 1;
   options.number = self.qpn;
   Qp& qp = host.create_qp(std::move(options));
   driver::ConnectRequest c;
+  c.service = recorded_service(run);
   c.dest_qpn = peer.qpn;
   c.path = 1;
   c.mtu = mtu_code(self.pmtu);
@@ -250,8 +251,9 @@ Qp& make_qp(Host& host, const roce::SideParams& self, const roce::SideParams& pe
 }  // namespace
 
 bool requester_replayable(const roce::CaptureRun& run, Side requester) {
-  if (run.transport != roce::Transport::kRc || !run.client.known || !run.server.known ||
-      run.lossy_before_capture || !run.requester(requester))
+  if ((run.transport != roce::Transport::kRc && run.transport != roce::Transport::kUc) ||
+      !run.client.known || !run.server.known || run.lossy_before_capture ||
+      !run.requester(requester))
     return false;
   const std::vector<const CapturedFrame*> frames = requests_of(run, requester);
   uint32_t psn = run.side(requester).psn;
@@ -278,7 +280,7 @@ RequesterReplay replay_requester(const roce::CaptureRun& run, const ReplayOption
   world.power_on();
   Host host(world, node, {.id = 1});
   host.start(2);
-  Qp& qp = make_qp(host, run.side(side), run.side(roce::other(side)));
+  Qp& qp = make_qp(host, run, side);
   HostEndpoint nic(host);
   nic.attach(qp);
 

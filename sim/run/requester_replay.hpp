@@ -31,7 +31,7 @@ struct RequesterReplay {
   bool ok() const { return differences.empty(); }
 };
 
-// Whether the requests of this side can be made identical: RC, parameters known, nothing lost
+// Whether the requests of this side can be made identical: RC or UC, parameters known, nothing lost
 // before the point of capture, nothing that was sent again (that hangs on the recorded stack's
 // timers), and none of what the recorded stack refuses.
 bool requester_replayable(const roce::CaptureRun& run, roce::Side requester);
