@@ -20,6 +20,26 @@ const char* name(HpccKind kind) {
   return kNames[static_cast<int>(kind)];
 }
 
+HpccParams HpccParams::paper(double line_bps, uint64_t base_rtt_ns, unsigned flows) {
+  HpccParams p;
+  p.line_bps = line_bps;
+  p.min_bps = 10e6;
+  p.base_rtt_ns = base_rtt_ns;
+  p.ai_bps = line_bps * (1 - p.eta) / std::max(flows, 1u);
+  p.int_multi = std::max(1u, static_cast<unsigned>(line_bps / 25e9));
+  p.tx_limit = 4;
+  p.kmax_bytes = 400e3 * line_bps / 100e9;
+  return p;
+}
+
+HpccParams HpccParams::production_defaults(double line_bps, uint64_t base_rtt_ns) {
+  HpccParams p = paper(line_bps, base_rtt_ns, 1);
+  p.min_bps = 100e6;
+  p.ai_bps = 10e6 * line_bps / 25e9;
+  p.max_stage = 0;
+  return p;
+}
+
 HpccModel::HpccModel(const HpccParams& params, unsigned seq_bits)
     : p_(params),
       seq_mask_(seq_bits >= 32 ? UINT32_MAX : (1u << seq_bits) - 1),

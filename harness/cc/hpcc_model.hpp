@@ -30,6 +30,11 @@ struct HpccParams {
   bool path_check = true;  // another number of hops, another path: telemetry is only stored
   unsigned tx_limit = 0;   // most bytes of a hop, of what its link can; 0: no limit
   double alpha = 0.5, kmax_bytes = 400e3;  // formula
+
+  // SIGCOMM 2019 (W_AI shared by so many flows), and the published simulator's run script; both
+  // with telemetry in units of that script and a limit of four times a link.
+  static HpccParams paper(double line_bps, uint64_t base_rtt_ns, unsigned flows);
+  static HpccParams production_defaults(double line_bps, uint64_t base_rtt_ns);
 };
 
 // One hop as its header carries it: ts 24 bits of 1 ns, tx 20 bits of 128 * int_multi bytes, q 17

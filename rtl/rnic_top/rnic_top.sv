@@ -1010,6 +1010,36 @@ module rnic_top #(
   logic [1:0] cfg_cc_global_ctrl_mode;
   logic cfg_cc_global_ctrl_enable;
   logic [28:0] cfg_cc_global_ctrl_reserved;
+  logic [29:0] cfg_cc_line_rate_kbps;
+  logic [29:0] cfg_cc_min_rate_kbps;
+  logic cfg_dcqcn_ctrl_production;
+  logic cfg_dcqcn_ctrl_clamp;
+  logic cfg_dcqcn_ctrl_clamp_after_time;
+  logic [3:0] cfg_dcqcn_ctrl_gd;
+  logic [7:0] cfg_dcqcn_ctrl_f;
+  logic [16:0] cfg_dcqcn_g_value;
+  logic [16:0] cfg_dcqcn_alpha_init_value;
+  logic [16:0] cfg_dcqcn_first_frac_value;
+  logic [16:0] cfg_dcqcn_max_cut_value;
+  logic [29:0] cfg_dcqcn_first_rate_kbps;
+  logic [29:0] cfg_dcqcn_ai_rate_kbps;
+  logic [29:0] cfg_dcqcn_hai_rate_kbps;
+  logic [31:0] cfg_dcqcn_byte_reset_bytes;
+  logic [19:0] cfg_dcqcn_alpha_time_us;
+  logic [19:0] cfg_dcqcn_dec_time_us;
+  logic [19:0] cfg_dcqcn_inc_time_us;
+  logic cfg_hpcc_ctrl_cut_old;
+  logic cfg_hpcc_ctrl_fast_react;
+  logic cfg_hpcc_ctrl_multi_rate;
+  logic cfg_hpcc_ctrl_sample;
+  logic cfg_hpcc_ctrl_path_check;
+  logic [7:0] cfg_hpcc_ctrl_max_stage;
+  logic [7:0] cfg_hpcc_ctrl_int_multi;
+  logic [7:0] cfg_hpcc_ctrl_tx_limit;
+  logic [24:0] cfg_hpcc_eta_value;
+  logic [19:0] cfg_hpcc_base_rtt_ns;
+  logic [29:0] cfg_hpcc_ai_rate_kbps;
+  logic [23:0] cfg_hpcc_alpha_value;
   logic counters_req;
   logic [11:0] counters_addr;
   logic counters_ack;
@@ -3046,6 +3076,36 @@ module rnic_top #(
       .cc_global_ctrl_enable_o(cfg_cc_global_ctrl_enable),
       .cc_global_ctrl_reserved_o(cfg_cc_global_ctrl_reserved),
       .qp_rate_limit_mbps_o(cfg_qp_rate_limit_mbps),
+      .cc_line_rate_kbps_o(cfg_cc_line_rate_kbps),
+      .cc_min_rate_kbps_o(cfg_cc_min_rate_kbps),
+      .dcqcn_ctrl_production_o(cfg_dcqcn_ctrl_production),
+      .dcqcn_ctrl_clamp_o(cfg_dcqcn_ctrl_clamp),
+      .dcqcn_ctrl_clamp_after_time_o(cfg_dcqcn_ctrl_clamp_after_time),
+      .dcqcn_ctrl_gd_o(cfg_dcqcn_ctrl_gd),
+      .dcqcn_ctrl_f_o(cfg_dcqcn_ctrl_f),
+      .dcqcn_g_value_o(cfg_dcqcn_g_value),
+      .dcqcn_alpha_init_value_o(cfg_dcqcn_alpha_init_value),
+      .dcqcn_first_frac_value_o(cfg_dcqcn_first_frac_value),
+      .dcqcn_max_cut_value_o(cfg_dcqcn_max_cut_value),
+      .dcqcn_first_rate_kbps_o(cfg_dcqcn_first_rate_kbps),
+      .dcqcn_ai_rate_kbps_o(cfg_dcqcn_ai_rate_kbps),
+      .dcqcn_hai_rate_kbps_o(cfg_dcqcn_hai_rate_kbps),
+      .dcqcn_byte_reset_bytes_o(cfg_dcqcn_byte_reset_bytes),
+      .dcqcn_alpha_time_us_o(cfg_dcqcn_alpha_time_us),
+      .dcqcn_dec_time_us_o(cfg_dcqcn_dec_time_us),
+      .dcqcn_inc_time_us_o(cfg_dcqcn_inc_time_us),
+      .hpcc_ctrl_cut_old_o(cfg_hpcc_ctrl_cut_old),
+      .hpcc_ctrl_fast_react_o(cfg_hpcc_ctrl_fast_react),
+      .hpcc_ctrl_multi_rate_o(cfg_hpcc_ctrl_multi_rate),
+      .hpcc_ctrl_sample_o(cfg_hpcc_ctrl_sample),
+      .hpcc_ctrl_path_check_o(cfg_hpcc_ctrl_path_check),
+      .hpcc_ctrl_max_stage_o(cfg_hpcc_ctrl_max_stage),
+      .hpcc_ctrl_int_multi_o(cfg_hpcc_ctrl_int_multi),
+      .hpcc_ctrl_tx_limit_o(cfg_hpcc_ctrl_tx_limit),
+      .hpcc_eta_value_o(cfg_hpcc_eta_value),
+      .hpcc_base_rtt_ns_o(cfg_hpcc_base_rtt_ns),
+      .hpcc_ai_rate_kbps_o(cfg_hpcc_ai_rate_kbps),
+      .hpcc_alpha_value_o(cfg_hpcc_alpha_value),
       .mbox_in_req_o(mbox_in_req),
       .mbox_in_we_o(mbox_in_we),
       .mbox_in_addr_o(mbox_in_addr),
@@ -3507,5 +3567,14 @@ module rnic_top #(
       unused_db_src, unused_terr_last, unused_terr_src, unused_ev_last, unused_ev_src,
       cfg_mrc_path_mask_mask, cfg_cc_global_ctrl_mode, cfg_cc_global_ctrl_enable,
       cfg_cc_global_ctrl_reserved,
+      cfg_cc_line_rate_kbps, cfg_cc_min_rate_kbps, cfg_dcqcn_ctrl_production, cfg_dcqcn_ctrl_clamp,
+      cfg_dcqcn_ctrl_clamp_after_time, cfg_dcqcn_ctrl_gd, cfg_dcqcn_ctrl_f, cfg_dcqcn_g_value,
+      cfg_dcqcn_alpha_init_value, cfg_dcqcn_first_frac_value, cfg_dcqcn_max_cut_value,
+      cfg_dcqcn_first_rate_kbps, cfg_dcqcn_ai_rate_kbps, cfg_dcqcn_hai_rate_kbps,
+      cfg_dcqcn_byte_reset_bytes, cfg_dcqcn_alpha_time_us, cfg_dcqcn_dec_time_us,
+      cfg_dcqcn_inc_time_us, cfg_hpcc_ctrl_cut_old, cfg_hpcc_ctrl_fast_react,
+      cfg_hpcc_ctrl_multi_rate, cfg_hpcc_ctrl_sample, cfg_hpcc_ctrl_path_check,
+      cfg_hpcc_ctrl_max_stage, cfg_hpcc_ctrl_int_multi, cfg_hpcc_ctrl_tx_limit, cfg_hpcc_eta_value,
+      cfg_hpcc_base_rtt_ns, cfg_hpcc_ai_rate_kbps, cfg_hpcc_alpha_value,
       bar2_awaddr[31:22], bar2_araddr[31:22], fault.is_queue};
 endmodule

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/driver/congestion.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "harness/driver/bus.hpp"
+#include "regs/gen/rnic_regs.h"
+
+namespace rnic::driver {
+namespace {
+
+// value in units of one, as it fits into so many bits.
+uint32_t fixed(const char* what, double value, double one, unsigned bits) {
+  const double scaled = std::round(value / one);
+  if (!(scaled >= 0 && scaled < std::ldexp(1.0, static_cast<int>(bits))))
+    throw Error(
+        fmt::format("congestion control: {} {} does not fit into its register", what, value));
+  return static_cast<uint32_t>(scaled);
+}
+uint32_t kbps(const char* what, double bps) { return fixed(what, bps, 1e3, 30); }
+uint32_t part(const char* what, double value) { return fixed(what, value, 1.0 / 65536, 17); }
+uint32_t us(const char* what, uint64_t ns) {
+  if (ns == 0 || ns % 1000 != 0)
+    throw Error(
+        fmt::format("congestion control: {} {} ns is no whole number of microseconds", what, ns));
+  return fixed(what, static_cast<double>(ns), 1e3, 20);
+}
+
+}  // namespace
+
+CcPreset cc_preset(const std::string& name) {
+  if (name == "paper") return CcPreset::kPaper;
+  if (name == "production") return CcPreset::kProduction;
+  throw Error("congestion control: no preset '" + name + "' (paper, production)");
+}
+
+CcSettings CcSettings::preset(CcMode mode, CcPreset preset, double line_bps, uint64_t base_rtt_ns,
+                              unsigned flows) {
+  CcSettings s;
+  s.mode = mode;
+  if (preset == CcPreset::kPaper) {
+    s.dcqcn = cc::DcqcnParams::paper(line_bps);
+    s.hpcc = cc::HpccParams::paper(line_bps, base_rtt_ns, flows);
+  } else {
+    s.dcqcn = cc::DcqcnParams::production_defaults(line_bps);
+    s.hpcc = cc::HpccParams::production_defaults(line_bps, base_rtt_ns);
+  }
+  return s;
+}
+
+std::vector<CcRegister> cc_registers(const CcSettings& s) {
+  const cc::DcqcnParams& d = s.dcqcn;
+  const cc::HpccParams& h = s.hpcc;
+  if (h.base_rtt_ns < 512)
+    throw Error(fmt::format("congestion control: base RTT {} ns is below 512 ns", h.base_rtt_ns));
+  const uint32_t dcqcn_ctrl = uint32_t{d.production} | uint32_t{d.clamp} << 1 |
+                              uint32_t{d.clamp_after_time} << 2 | 1u << 4 |
+                              fixed("F", d.f, 1, 8) << 8;
+  const uint32_t hpcc_ctrl =
+      uint32_t{h.mode == cc::HpccMode::kCutOld} | uint32_t{h.fast_react} << 1 |
+      uint32_t{h.multi_rate} << 2 | uint32_t{h.sample} << 3 | uint32_t{h.path_check} << 4 |
+      fixed("maxStage", h.max_stage, 1, 8) << 8 | fixed("INT units", h.int_multi, 1, 8) << 16 |
+      fixed("limit of bytes", h.tx_limit, 1, 8) << 24;
+  const double alpha = h.alpha / h.kmax_bytes * 80 * h.int_multi * 1024;
+  return {
+      {RNIC_CSR_CC_LINE_RATE, kbps("line rate", d.line_bps)},
+      {RNIC_CSR_CC_MIN_RATE, kbps("least rate", d.min_bps)},
+      {RNIC_CSR_DCQCN_CTRL, dcqcn_ctrl},
+      {RNIC_CSR_DCQCN_G, part("g", d.g)},
+      {RNIC_CSR_DCQCN_ALPHA_INIT, part("first alpha", d.alpha_init)},
+      {RNIC_CSR_DCQCN_FIRST_FRAC, part("part at the first CNP", d.first_cnp_frac)},
+      {RNIC_CSR_DCQCN_MAX_CUT, part("largest cut", d.max_cut)},
+      {RNIC_CSR_DCQCN_FIRST_RATE, 0},
+      {RNIC_CSR_DCQCN_AI_RATE, kbps("additive step", d.ai_bps)},
+      {RNIC_CSR_DCQCN_HAI_RATE, kbps("hyper step", d.hai_bps)},
+      {RNIC_CSR_DCQCN_BYTE_RESET, fixed("byte counter", static_cast<double>(d.byte_reset), 1, 32)},
+      {RNIC_CSR_DCQCN_ALPHA_TIME, us("period of alpha", d.alpha_ns)},
+      {RNIC_CSR_DCQCN_DEC_TIME, us("period of cuts", d.dec_ns)},
+      {RNIC_CSR_DCQCN_INC_TIME, us("increase timer", d.inc_ns)},
+      {RNIC_CSR_HPCC_CTRL, hpcc_ctrl},
+      {RNIC_CSR_HPCC_ETA, fixed("eta", h.eta, 1.0 / 16777216, 25)},
+      {RNIC_CSR_HPCC_BASE_RTT, fixed("base RTT", static_cast<double>(h.base_rtt_ns), 1, 20)},
+      {RNIC_CSR_HPCC_AI_RATE, kbps("additive step of HPCC", h.ai_bps)},
+      {RNIC_CSR_HPCC_ALPHA, fixed("alpha / Kmax", alpha, 1.0 / 65536, 24)},
+      {RNIC_CSR_CC_GLOBAL_CTRL, static_cast<uint32_t>(s.mode) | uint32_t{s.enable} << 2},
+  };
+}
+
+}  // namespace rnic::driver

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The registers of congestion control, from parameters in bit/s, ns and fractions:
+//
+//   driver::CcSettings s = driver::CcSettings::preset(CcMode::kHpccWindow, CcPreset::kPaper,
+//   100e9); for (const driver::CcRegister& r : driver::cc_registers(s)) device.write(r.offset,
+//   r.value);
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/cc/dcqcn_model.hpp"
+#include "harness/cc/hpcc_model.hpp"
+
+namespace rnic::driver {
+
+// As CC_GLOBAL_CTRL.mode.
+enum class CcMode { kDcqcn = 0, kHpccFormula = 1, kHpccWindow = 2 };
+
+// kPaper: SIGCOMM 2015 and 2019. kProduction: defaults of adapters (DCQCN), the published
+// simulator's run script (HPCC).
+enum class CcPreset { kPaper, kProduction };
+CcPreset cc_preset(const std::string& name);  // "paper", "production"; throws Error
+
+struct CcSettings {
+  CcMode mode = CcMode::kDcqcn;
+  bool enable = true;
+  cc::DcqcnParams dcqcn;  // line and least rate of both algorithms are those of dcqcn
+  cc::HpccParams hpcc;
+
+  // base_rtt_ns: T of HPCC; flows: how many are expected to share a link (W_AI of the paper).
+  static CcSettings preset(CcMode mode, CcPreset preset, double line_bps,
+                           uint64_t base_rtt_ns = 13'000, unsigned flows = 64);
+};
+
+struct CcRegister {
+  uint32_t offset = 0, value = 0;
+};
+
+// CC_GLOBAL_CTRL comes last. A parameter that its register cannot hold throws Error naming it.
+std::vector<CcRegister> cc_registers(const CcSettings& settings);
+
+}  // namespace rnic::driver
