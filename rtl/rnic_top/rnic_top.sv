@@ -173,8 +173,8 @@ module rnic_top #(
     $error("rnic_top: DATA_W must be 128, 256, 512 or 1024");
   end
   // What the identity registers can say and the windows of the register file hold.
-  if (N_QP < 1 || N_QP > 8192 || (UAR_STRIDE != 256 && UAR_STRIDE != 4096)) begin : gen_bad_qp
-    $error("rnic_top: N_QP must be 1 to 8192, UAR_STRIDE 256 or 4096");
+  if (N_QP < 1 || N_QP > 16384 || (UAR_STRIDE != 256 && UAR_STRIDE != 4096)) begin : gen_bad_qp
+    $error("rnic_top: N_QP must be 1 to 16384, UAR_STRIDE 256 or 4096");
   end
   if (N_CQ < 2 || N_CQ > 4096 || N_EQ < 1 || N_EQ > 256 || N_MSIX < 1 ||
       N_MSIX > 64) begin : gen_bad_queues

@@ -37,7 +37,7 @@ int run_bench(const BenchOptions& options) {
   Figures all;
   bool good = true;
   for (const std::string& n : names) {
-    const Settings settings = load_settings(options.folder + "/" + n + ".yaml", {});
+    const Settings settings = load_settings(options.folder + "/" + n + ".yaml", {}, nic_kinds());
     const bool speed = std::any_of(settings.steps.begin(), settings.steps.end(),
                                    [](const Step& s) { return s.traffic && s.traffic->speed; });
     Figures best;

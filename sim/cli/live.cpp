@@ -66,7 +66,7 @@ int run_live(const LiveArgs& args, const std::string& path) {
   try {
     std::vector<std::string> overrides = args.set;
     if (args.seed) overrides.push_back("seed=" + std::to_string(*args.seed));
-    settings = load_live_settings(path, overrides, nic_widths());
+    settings = load_live_settings(path, overrides, nic_kinds());
     if (!args.link.empty()) settings.link = args.link;
     if (!args.clock.empty()) settings.clock = args.clock;
     if (settings.link.empty())

@@ -50,7 +50,7 @@ int run(const RunArgs& args) {
   const std::string path = find_scenario(args.scenario);
   std::vector<std::string> overrides = args.set;
   if (args.seed) overrides.push_back("seed=" + std::to_string(*args.seed));
-  const sim::Settings settings = sim::load_settings(path, overrides, sim::nic_widths());
+  const sim::Settings settings = sim::load_settings(path, overrides, sim::nic_kinds());
   const std::string stem = fs::path(path).stem();
   sim::RunOptions o;
   o.threads = args.threads;
@@ -192,9 +192,7 @@ int list() {
     for (const fs::path& f : files)
       fmt::print("  {:<20} {}\n", f.stem().string(), sim::scenario_title(f));
   }
-  std::string widths;
-  for (uint32_t w : sim::nic_widths()) widths += fmt::format("{}{}", widths.empty() ? "" : ", ", w);
-  fmt::print("NICs in this program: {} bit\n", widths);
+  fmt::print("NICs in this program: {}\n", sim::to_string(sim::nic_kinds()));
   return 0;
 }
 }  // namespace

@@ -29,6 +29,7 @@ LiveWorld::LiveWorld(const LiveSettings& settings, std::unique_ptr<ethlink::EthL
   NodeConfig c;
   c.name = "nic";
   c.nic.data_w = s.data_w;
+  c.nic.contexts = s.contexts;
   c.nic.seed = mem::substream(s.seed, "nic.a");
   c.pcie = s.pcie;
   c.pcie.seed = mem::substream(s.seed, "pcie.a");

@@ -36,6 +36,7 @@ NodeConfig node_config(const Settings& s, const std::string& name) {
   NodeConfig c;
   c.name = name;
   c.nic.data_w = s.data_w;
+  c.nic.contexts = s.contexts;
   c.nic.seed = mem::substream(s.seed, "nic." + name);
   c.pcie = s.pcie;
   c.pcie.seed = mem::substream(s.seed, "pcie." + name);

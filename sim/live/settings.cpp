@@ -83,7 +83,7 @@ LiveRun parse_run(const std::string& text) {
 }
 
 LiveSettings load_live_settings(const std::string& path, const std::vector<std::string>& overrides,
-                                const std::vector<uint32_t>& widths) {
+                                const std::vector<NicKind>& kinds) {
   Document doc = Document::load(path);
   for (const std::string& o : overrides) doc.set(o);
   LiveSettings s;
@@ -91,7 +91,7 @@ LiveSettings load_live_settings(const std::string& path, const std::vector<std::
   s.world.file = doc.name();
   {
     Reader r(doc);
-    read_world(r, s.world, widths, Programs::kTools);
+    read_world(r, s.world, kinds, Programs::kTools);
     r.child("live", [&](Reader& l) { read_live(l, s); });
   }
   doc.check();

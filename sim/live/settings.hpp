@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A scenario of `rnic-sim live` as plain structures; README.md lists the keys.
 //
-//   LiveSettings s = load_live_settings("peer.yaml", {"live.timeout=8"}, nic_widths());
+//   LiveSettings s = load_live_settings("peer.yaml", {"live.timeout=8"}, nic_kinds());
 //   // throws ScenarioError
 #pragma once
 
@@ -35,7 +35,7 @@ struct LiveSettings {
 };
 
 LiveSettings load_live_settings(const std::string& path, const std::vector<std::string>& overrides,
-                                const std::vector<uint32_t>& widths);
+                                const std::vector<NicKind>& kinds);
 // The world of two NICs without a scenario file.
 Settings default_world();
 // "A & B". Throws tools::ToolError.

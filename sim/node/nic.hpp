@@ -37,6 +37,7 @@ struct NicInfo {
 
 struct NicOptions {
   uint32_t data_w = 512;
+  uint32_t contexts = 0;  // on chip, of 16384 QPs; 0: the usual NIC, all of whose QPs are on chip
   uint64_t seed = 1;      // of what the model does not initialise
   std::string wave_file;  // FST, needs a model with waves
 };
@@ -114,8 +115,15 @@ class Nic {
   virtual void flush_waves() = 0;
 };
 
-// Throws std::invalid_argument for a width that this program does not have, naming those it has.
+// A Verilated NIC of this program, as NicOptions ask for it.
+struct NicKind {
+  uint32_t data_w = 0, contexts = 0;
+};
+
+// Throws std::invalid_argument for a NIC that this program does not have, naming those it has.
 std::unique_ptr<Nic> make_nic(const NicOptions& options);
+std::vector<NicKind> nic_kinds();
 std::vector<uint32_t> nic_widths();
+std::string to_string(const std::vector<NicKind>& kinds);
 
 }  // namespace rnic::sim

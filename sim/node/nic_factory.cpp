@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The widths that this program has: rnic_nic() in sim/CMakeLists.txt defines RNIC_NIC_<width>, and
-// RNIC_NIC_<width>_FCS as its GEN_FCS.
+// The NICs that this program has: rnic_nic() in sim/CMakeLists.txt defines RNIC_NIC_<width>,
+// RNIC_NIC_<width>_FCS as its GEN_FCS, and RNIC_NIC_<width>_CTX_<n> for one with many QPs.
+#include <fmt/format.h>
+
 #include <iterator>
 #include <stdexcept>
 
@@ -18,63 +20,79 @@
 #ifdef RNIC_NIC_1024
 #include "Vnic1024.h"
 #endif
+#ifdef RNIC_NIC_1024_CTX_64
+#include "Vnic1024c64.h"
+#endif
+#ifdef RNIC_NIC_1024_CTX_16384
+#include "Vnic1024c16384.h"
+#endif
 
 namespace rnic::sim {
 
 namespace {
 template <typename Top>
-std::unique_ptr<Nic> make(uint32_t width, bool gen_fcs, const NicOptions& options) {
+std::unique_ptr<Nic> make(const NicKind& kind, bool gen_fcs, const NicOptions& options) {
   NicInfo info;
-  info.data_w = width;
+  info.data_w = kind.data_w;
   info.gen_fcs = gen_fcs;
   info.borders = std::size(kBorderSignals);
   info.trace_sources = kTraceSources;
   return std::make_unique<NicModel<Top>>(info, options);
 }
-}  // namespace
 
-std::vector<uint32_t> nic_widths() {
-  std::vector<uint32_t> w;
+struct Entry {
+  NicKind kind;
+  bool gen_fcs;
+  std::unique_ptr<Nic> (*make)(const NicKind&, bool, const NicOptions&);
+};
+
+const std::vector<Entry>& entries() {
+  static const std::vector<Entry> kEntries = {
 #ifdef RNIC_NIC_128
-  w.push_back(128);
+      {{128, 0}, RNIC_NIC_128_FCS, make<Vnic128>},
 #endif
 #ifdef RNIC_NIC_256
-  w.push_back(256);
+      {{256, 0}, RNIC_NIC_256_FCS, make<Vnic256>},
 #endif
 #ifdef RNIC_NIC_512
-  w.push_back(512);
+      {{512, 0}, RNIC_NIC_512_FCS, make<Vnic512>},
 #endif
 #ifdef RNIC_NIC_1024
-  w.push_back(1024);
+      {{1024, 0}, RNIC_NIC_1024_FCS, make<Vnic1024>},
 #endif
-  return w;
+#ifdef RNIC_NIC_1024_CTX_64
+      {{1024, 64}, false, make<Vnic1024c64>},
+#endif
+#ifdef RNIC_NIC_1024_CTX_16384
+      {{1024, 16384}, false, make<Vnic1024c16384>},
+#endif
+  };
+  return kEntries;
+}
+}  // namespace
+
+std::vector<NicKind> nic_kinds() {
+  std::vector<NicKind> kinds;
+  for (const Entry& e : entries()) kinds.push_back(e.kind);
+  return kinds;
+}
+
+std::vector<uint32_t> nic_widths() {
+  std::vector<uint32_t> widths;
+  for (const Entry& e : entries()) {
+    if (e.kind.contexts == 0) widths.push_back(e.kind.data_w);
+  }
+  return widths;
 }
 
 std::unique_ptr<Nic> make_nic(const NicOptions& options) {
-  switch (options.data_w) {
-#ifdef RNIC_NIC_128
-    case 128:
-      return make<Vnic128>(128, RNIC_NIC_128_FCS, options);
-#endif
-#ifdef RNIC_NIC_256
-    case 256:
-      return make<Vnic256>(256, RNIC_NIC_256_FCS, options);
-#endif
-#ifdef RNIC_NIC_512
-    case 512:
-      return make<Vnic512>(512, RNIC_NIC_512_FCS, options);
-#endif
-#ifdef RNIC_NIC_1024
-    case 1024:
-      return make<Vnic1024>(1024, RNIC_NIC_1024_FCS, options);
-#endif
-    default: {
-      std::string have;
-      for (uint32_t w : nic_widths()) have += (have.empty() ? "" : ", ") + std::to_string(w);
-      throw std::invalid_argument("data_w " + std::to_string(options.data_w) +
-                                  ": this program has " + have);
-    }
+  for (const Entry& e : entries()) {
+    if (e.kind.data_w == options.data_w && e.kind.contexts == options.contexts)
+      return e.make(e.kind, e.gen_fcs, options);
   }
+  throw std::invalid_argument(fmt::format("data_w {}, contexts {}: this program has NICs of {}",
+                                          options.data_w, options.contexts,
+                                          to_string(nic_kinds())));
 }
 
 }  // namespace rnic::sim

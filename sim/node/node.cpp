@@ -5,6 +5,16 @@
 
 namespace rnic::sim {
 
+std::string to_string(const std::vector<NicKind>& kinds) {
+  std::string text;
+  for (const NicKind& k : kinds) {
+    if (!text.empty()) text += ", ";
+    text += std::to_string(k.data_w) + " bit";
+    if (k.contexts != 0) text += " with " + std::to_string(k.contexts) + " contexts";
+  }
+  return text;
+}
+
 Node::Node(const NodeConfig& config) : config_(config), iommu_(config.iommu) {
   dma_ = std::make_unique<mem::DmaAllocator>(memory_, iommu_, config_.dma);
   fabric_ = std::make_unique<pcie::Fabric>(config_.pcie, memory_, iommu_);

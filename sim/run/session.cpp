@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "regs/gen/rnic_regs.h"
+#include "sim/run/crowd.hpp"
 
 namespace rnic::sim {
 
@@ -56,6 +57,7 @@ void Session::build() {
     NodeConfig c;
     c.name = i == 0 ? "a" : "b";
     c.nic.data_w = settings_.data_w;
+    c.nic.contexts = settings_.contexts;
     c.nic.seed = seed("nic." + c.name);
     if (!options_.wave_file.empty())
       c.nic.wave_file = nodes == 1 ? options_.wave_file : node_file(options_.wave_file, c.name);
@@ -143,6 +145,11 @@ TimePs Session::settle_ps(TimePs usual) const {
   return usual + std::max(write, kUsualWritePs) - kUsualWritePs;
 }
 
+Crowd& Session::crowd() {
+  if (!crowd_) crowd_ = std::make_unique<Crowd>(*this);
+  return *crowd_;
+}
+
 void Session::problem(const std::string& text) {
   if (problems_.size() < 50) {
     problems_.push_back(text);
@@ -196,6 +203,8 @@ bool Session::run() {
       if (step.latency) run_latency(*this, step.name, *step.latency);
       if (step.traffic) run_traffic(*this, step.name, *step.traffic);
       if (step.raw) run_raw(*this, step.name, *step.raw);
+      if (step.random) run_random_qps(*this, step.name, *step.random);
+      if (step.miss) run_context_miss(*this, step.name, *step.miss);
     } catch (const std::exception& e) {
       problem(step.name + ": " + e.what());
       break;

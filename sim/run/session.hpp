@@ -45,6 +45,8 @@ struct NodeKit {
   std::vector<std::pair<std::string, size_t>> faults;  // name, handle of the fabric
 };
 
+class Crowd;
+
 class Session {
  public:
   Session(const Settings& settings, const RunOptions& options, Print print);
@@ -71,6 +73,8 @@ class Session {
   };
   // The n-th connected pair of QPs as seen from node `from`.
   Pair pair(size_t n, size_t from);
+  // The many QPs of the one NIC.
+  Crowd& crowd();
   void problem(const std::string& text);
   void print(const std::string& line) { print_(line); }
   void figure(const std::string& name, double value, const std::string& unit) {
@@ -105,6 +109,7 @@ class Session {
   std::unique_ptr<pcap::PcapWriter> pcap_;
   std::unique_ptr<wire::CableFaults> faults_;
   std::unique_ptr<wire::Tap> tap_;
+  std::unique_ptr<Crowd> crowd_;
   Figures figures_;
   std::vector<std::string> problems_;
   std::vector<Timeline> timelines_;
@@ -116,6 +121,8 @@ class Session {
 void run_latency(Session& session, const std::string& name, const LatencyStep& step);
 void run_traffic(Session& session, const std::string& name, const TrafficStep& step);
 void run_raw(Session& session, const std::string& name, const RawStep& step);
+void run_random_qps(Session& session, const std::string& name, const RandomStep& step);
+void run_context_miss(Session& session, const std::string& name, const MissStep& step);
 std::string threshold_text(Session& session);
 
 }  // namespace rnic::sim

@@ -227,9 +227,13 @@ void read_flow(Reader& r, Flow& f, bool pair, uint32_t log_sq) {
 
 void read_step(Reader& r, Step& step, const Settings& s) {
   r.req("name", step.name, text());
-  enum class Do { kLatency, kTraffic, kRaw } what = Do::kLatency;
+  enum class Do { kLatency, kTraffic, kRaw, kRandom, kMiss } what = Do::kLatency;
   r.req("do", what,
-        one_of<Do>({{"latency", Do::kLatency}, {"traffic", Do::kTraffic}, {"raw", Do::kRaw}}));
+        one_of<Do>({{"latency", Do::kLatency},
+                    {"traffic", Do::kTraffic},
+                    {"raw", Do::kRaw},
+                    {"random_qps", Do::kRandom},
+                    {"context_miss", Do::kMiss}}));
   r.opt("tx_start_threshold", step.tx_start_threshold, bytes(0, 4096));
   const bool pair = s.topology == Topology::kPair;
   const auto need_gpu = [&](Memory m, const std::string& key) {
@@ -286,12 +290,31 @@ void read_step(Reader& r, Step& step, const Settings& s) {
       r.opt("count", w.count, unsigned_integer(1, 1000));
       break;
     }
+    case Do::kRandom: {
+      RandomStep& c = step.random.emplace();
+      r.opt("qps", c.qps, unsigned_integer(2, 16384));
+      r.opt("size", c.size, bytes(1, 65536));
+      r.opt("count", c.count, unsigned_integer(10, 10'000'000));
+      r.opt("in_flight", c.in_flight, unsigned_integer(1, 512));
+      r.opt("grain", c.grain_ps, duration(10'000, 1'000'000'000));
+      r.opt("limit", c.limit_ps, duration(1, kLongestLimitPs));
+      if (c.qps % 2 != 0) r.error("qps", "must be even: QPs are joined in pairs");
+      if (pair) r.error("do", "random_qps needs 'topology: loop'");
+      break;
+    }
+    case Do::kMiss: {
+      MissStep& m = step.miss.emplace();
+      r.opt("size", m.size, bytes(1, 65536));
+      r.opt("repeat", m.repeat, unsigned_integer(1, 1000));
+      if (pair) r.error("do", "context_miss needs 'topology: loop'");
+      break;
+    }
   }
 }
 
 }  // namespace
 
-void read_world(scenario::Reader& r, Settings& s, const std::vector<uint32_t>& widths,
+void read_world(scenario::Reader& r, Settings& s, const std::vector<NicKind>& kinds,
                 Programs programs) {
   const bool flows = programs == Programs::kFlows;
   using namespace scenario;
@@ -299,11 +322,13 @@ void read_world(scenario::Reader& r, Settings& s, const std::vector<uint32_t>& w
   r.opt("seed", s.seed);
   r.child("nic", [&](Reader& n) {
     n.opt("data_w", s.data_w, power_of_two(128, 1024));
-    if (!widths.empty() && std::find(widths.begin(), widths.end(), s.data_w) == widths.end()) {
-      std::string have;
-      for (uint32_t w : widths) have += (have.empty() ? "" : ", ") + std::to_string(w);
-      n.error("data_w", "this program has NICs of " + have + " bit");
-    }
+    n.opt("contexts", s.contexts, unsigned_integer(8, 16384));
+    const auto is_ours = [&](const NicKind& k) {
+      return k.data_w == s.data_w && k.contexts == s.contexts;
+    };
+    if (!kinds.empty() && std::none_of(kinds.begin(), kinds.end(), is_ours))
+      n.error(n.has("contexts") ? "contexts" : "data_w",
+              "this program has NICs of " + to_string(kinds));
     n.opt("mtu", s.mtu, power_of_two(256, 4096));
     n.opt("tx_start_threshold", s.host.tx_start_threshold, bytes(0, 4096));
     n.opt("ack_count", s.host.ack_count, unsigned_integer(1, 255));
@@ -357,7 +382,7 @@ void read_world(scenario::Reader& r, Settings& s, const std::vector<uint32_t>& w
 }
 
 namespace {
-Settings read(Document& doc, const std::vector<uint32_t>& widths) {
+Settings read(Document& doc, const std::vector<NicKind>& kinds) {
   Settings s;
   s.file = doc.name();
   {
@@ -365,7 +390,7 @@ Settings read(Document& doc, const std::vector<uint32_t>& widths) {
     r.opt("topology", s.topology,
           one_of<Topology>({{"pair", Topology::kPair}, {"loop", Topology::kLoop}}));
     s.wire.rate_bps = 0;  // unless the file says: what the width is made for
-    read_world(r, s, widths, Programs::kFlows);
+    read_world(r, s, kinds, Programs::kFlows);
     r.each(
         "steps",
         [&](Reader& q, size_t) {
@@ -380,6 +405,11 @@ Settings read(Document& doc, const std::vector<uint32_t>& widths) {
           r.error("steps", "two steps are called '" + s.steps[i].name + "'");
       }
     }
+    // Both kinds number the QPs of the NIC as they please.
+    const auto crowd = [](const Step& x) { return x.random || x.miss; };
+    if (std::any_of(s.steps.begin(), s.steps.end(), crowd) &&
+        !std::all_of(s.steps.begin(), s.steps.end(), crowd))
+      r.error("steps", "random_qps and context_miss do not go with other steps");
   }
   doc.check();
   return s;
@@ -387,10 +417,10 @@ Settings read(Document& doc, const std::vector<uint32_t>& widths) {
 }  // namespace
 
 Settings load_settings(const std::string& path, const std::vector<std::string>& overrides,
-                       const std::vector<uint32_t>& widths) {
+                       const std::vector<NicKind>& kinds) {
   Document doc = Document::load(path);
   for (const std::string& o : overrides) doc.set(o);
-  return read(doc, widths);
+  return read(doc, kinds);
 }
 
 Settings parse_settings(const std::string& yaml, const std::string& name,

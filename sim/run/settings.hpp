@@ -76,12 +76,30 @@ struct RawStep {
   uint32_t count = 1;
 };
 
+// WRITEs on QPs chosen at random out of `qps`, which one NIC has, joined in pairs by its own cable.
+struct RandomStep {
+  uint32_t qps = 16;
+  uint32_t size = 4096;
+  uint32_t count = 1000;
+  uint32_t in_flight = 64;   // messages, of all QPs together
+  TimePs grain_ps = 50'000;  // how often the program looks
+  TimePs limit_ps = 100'000'000'000;
+};
+
+// What a context that is not on chip costs one WRITE alone.
+struct MissStep {
+  uint32_t size = 64;
+  uint32_t repeat = 16;  // pairs of QPs that are tried
+};
+
 struct Step {
   std::string name;
   std::optional<uint32_t> tx_start_threshold;  // from this step on, both nodes
   std::optional<LatencyStep> latency;
   std::optional<TrafficStep> traffic;
   std::optional<RawStep> raw;
+  std::optional<RandomStep> random;
+  std::optional<MissStep> miss;
 };
 
 // What goes wrong on the PCIe link of a node: a rule of its fabric.
@@ -96,6 +114,7 @@ struct Settings {
   uint64_t seed = 1;
   Topology topology = Topology::kPair;
   uint32_t data_w = 512;
+  uint32_t contexts = 0;  // as in NicOptions
   uint32_t mtu = 4096;
   wire::LinkConfig wire;
   wire::FaultSettings faults;
@@ -112,9 +131,9 @@ struct Settings {
   std::vector<Step> steps;
 };
 
-// `widths`: those that the program has; none: any.
+// `kinds`: the NICs that the program has; none: any.
 Settings load_settings(const std::string& path, const std::vector<std::string>& overrides,
-                       const std::vector<uint32_t>& widths = {});
+                       const std::vector<NicKind>& kinds = {});
 Settings parse_settings(const std::string& yaml, const std::string& name,
                         const std::vector<std::string>& overrides = {});
 // Whose scenario it is: `rnic-sim run`'s, or that of tools, which bring their own queues, addresses
@@ -122,7 +141,7 @@ Settings parse_settings(const std::string& yaml, const std::string& name,
 enum class Programs : uint8_t { kFlows, kTools };
 // The keys of the world without `topology` and `steps`; those that such programs do not use are
 // unknown keys.
-void read_world(scenario::Reader& r, Settings& s, const std::vector<uint32_t>& widths,
+void read_world(scenario::Reader& r, Settings& s, const std::vector<NicKind>& kinds,
                 Programs programs);
 // The title of a scenario file, without checking the rest.
 std::string scenario_title(const std::string& path);

@@ -24,14 +24,15 @@ LEGAL = [
     dict(DATA_W=1024, N_QP=1024, N_CQ=4096, N_MR=65535, N_PD=1024, N_PATH=1024, N_MSIX=64,
          N_EQ=256, N_TAG=256, N_TXSLOT=256, DEVMEM_BYTES=2097152),
     dict(DATA_W=256, CTX_LAT=2, GEN_FCS=1, DEVMEM_BYTES=4096),
-    dict(N_QP=8192),
+    dict(N_QP=16384),
+    dict(N_QP=16384, N_CTX=64),
     dict(N_QP=1),
     dict(N_MSG=513, N_WQE=1024),
     dict(CORE_PS=1250, MAC_PS=1250, DATA_W=1024),
 ]
 ILLEGAL = [
     ("DATA_W", 333), ("N_CQ", 5000), ("DEVMEM_BYTES", 4194304), ("N_TXSLOT", 3),
-    ("DATA_W", 64), ("DATA_W", 2048), ("N_QP", 0), ("N_QP", 16384), ("UAR_STRIDE", 512),
+    ("DATA_W", 64), ("DATA_W", 2048), ("N_QP", 0), ("N_QP", 32768), ("UAR_STRIDE", 512),
     ("CTX_LAT", 0), ("CTX_LAT", 4), ("CORE_PS", 0), ("MAC_PS", 0), ("N_TAG", 0), ("N_TAG", 300),
     ("GEN_FCS", 2), ("N_MSIX", 0), ("N_MSIX", 65), ("N_EQ", 0), ("N_EQ", 300), ("N_CQ", 0),
     ("N_MR", 0), ("N_MR", 65536), ("N_PD", 0), ("N_PATH", 0), ("DEVMEM_BYTES", 1000),

@@ -163,6 +163,38 @@ TEST_CASE("every key of a scenario is known, and a value that none takes is refu
   CHECK(values > 100);
 }
 
+TEST_CASE("steps on many QPs: every key, and where they may stand") {
+  const std::string loop = "topology: loop\nnic: {data_w: 1024, contexts: 64}\nsteps:\n";
+  const auto s =
+      sim::parse_settings(loop +
+                              "  - {name: r, do: random_qps, qps: 1024, size: 4 KiB, count: 20, "
+                              "in_flight: 8, grain: 40 ns,"
+                              " limit: 1 ms}\n"
+                              "  - {name: m, do: context_miss, size: 100 B, repeat: 3}\n",
+                          "s.yaml");
+  CHECK(s.contexts == 64);
+  REQUIRE(s.steps.size() == 2);
+  REQUIRE(s.steps[0].random);
+  CHECK(s.steps[0].random->qps == 1024);
+  CHECK(s.steps[0].random->size == 4096);
+  CHECK(s.steps[0].random->count == 20);
+  CHECK(s.steps[0].random->in_flight == 8);
+  CHECK(s.steps[0].random->grain_ps == 40'000);
+  CHECK(s.steps[0].random->limit_ps == 1'000'000'000);
+  REQUIRE(s.steps[1].miss);
+  CHECK(s.steps[1].miss->size == 100);
+  CHECK(s.steps[1].miss->repeat == 3);
+  const auto refused = [](const std::string& yaml, const std::string& why) {
+    CHECK_THROWS_WITH(sim::parse_settings(yaml, "s.yaml"), contains_text(why));
+  };
+  refused("steps: [{name: r, do: random_qps}]\n", "random_qps needs 'topology: loop'");
+  refused("steps: [{name: r, do: context_miss}]\n", "context_miss needs 'topology: loop'");
+  refused(loop + "  - {name: r, do: random_qps, qps: 3}\n", "must be even");
+  refused(loop + "  - {name: r, do: random_qps}\n  - {name: l, do: latency}\n",
+          "do not go with other steps");
+  refused("nic: {contexts: 7}\nsteps: [{name: l, do: latency}]\n", "nic.contexts");
+}
+
 TEST_CASE("the cable is as fast as the NIC is made for, and never faster than its MAC") {
   const std::string steps = "steps: [{name: x, do: latency}]\n";
   CHECK(sim::parse_settings(steps, "s.yaml").wire.rate_bps == 200'000'000'000);  // of 512 bit
