@@ -25,10 +25,7 @@ Gid load_address(const uint8_t* p, bool ipv4) {
   return address;
 }
 
-}  // namespace
-
-void set_ip_header(Req& req, const IpHeader& header) {
-  uint8_t* p = req.private_data.data();
+void store_header(uint8_t* p, const IpHeader& header) {
   p[kVersionAt] = kHeaderVersion;
   p[kIpVersionAt] = roce::is_ipv4(header.source) ? 0x40 : 0x60;
   roce::store_be16(p + kPortAt, header.source_port);
@@ -36,8 +33,7 @@ void set_ip_header(Req& req, const IpHeader& header) {
   store_address(p + kDestinationAt, header.destination);
 }
 
-std::optional<IpHeader> ip_header(const Req& req) {
-  const uint8_t* p = req.private_data.data();
+std::optional<IpHeader> load_header(const uint8_t* p) {
   const unsigned version = p[kIpVersionAt] >> 4;
   if (p[kVersionAt] != kHeaderVersion || (version != 4 && version != 6)) return std::nullopt;
   IpHeader header;
@@ -45,6 +41,20 @@ std::optional<IpHeader> ip_header(const Req& req) {
   header.source = load_address(p + kSourceAt, version == 4);
   header.destination = load_address(p + kDestinationAt, version == 4);
   return header;
+}
+
+}  // namespace
+
+void set_ip_header(Req& req, const IpHeader& header) {
+  store_header(req.private_data.data(), header);
+}
+void set_ip_header(SidrReq& req, const IpHeader& header) {
+  store_header(req.private_data.data(), header);
+}
+
+std::optional<IpHeader> ip_header(const Req& req) { return load_header(req.private_data.data()); }
+std::optional<IpHeader> ip_header(const SidrReq& req) {
+  return load_header(req.private_data.data());
 }
 
 std::span<uint8_t> user_data(Req& req) {

@@ -19,6 +19,11 @@ void fill(std::array<uint8_t, N>& to, std::span<const uint8_t> from) {
 
 std::vector<uint8_t> bytes(std::span<const uint8_t> from) { return {from.begin(), from.end()}; }
 
+// Of a UD service, not of a connection.
+bool is_lookup(State s) {
+  return s == State::kSidrSent || s == State::kSidrReceived || s == State::kSidrAnswered;
+}
+
 }  // namespace
 
 Manager::Manager(const Settings& settings) : settings_(settings), random_(settings.seed) {}
@@ -75,6 +80,58 @@ void Manager::disconnect(Time now, Id id) {
   c.state = State::kDreqSent;
   const Dreq dreq{.local_id = id, .remote_id = c.remote_id, .remote_qpn = c.remote_qpn};
   send_and_wait(now, c, {new_transaction(id), dreq});
+}
+
+Id Manager::resolve(Time now, const Ends& ends, SidrReq req) {
+  Connection c;
+  c.state = State::kSidrSent;
+  c.id = new_id();
+  c.ends = ends;
+  c.transaction = new_transaction(c.id);
+  c.peer_response_timeout = settings_.response_timeout;
+  c.max_retries = settings_.max_retries;
+  req.request_id = c.id;
+  Connection& kept = connections_[c.id] = std::move(c);
+  send_and_wait(now, kept, {kept.transaction, req});
+  return kept.id;
+}
+
+void Manager::answer(Time now, Id id, SidrRep rep) {
+  Connection& c = at(id, "answer", {State::kSidrReceived});
+  rep.request_id = c.remote_id;
+  c.state = State::kSidrAnswered;
+  send_and_wait(now, c, {c.transaction, rep});
+  c.deadline = now + 2 * answer_time(c);  // as long as the same question may come again
+}
+
+void Manager::abandon(Time now) {
+  std::vector<Id> all;
+  for (const auto& [id, c] : connections_) all.push_back(id);
+  for (const Id id : all) {
+    Connection& c = connections_.at(id);
+    switch (c.state) {
+      case State::kReqSent:
+        send_timeout(c);
+        connections_.erase(id);
+        break;
+      case State::kReqReceived:
+      case State::kRepReceived:
+        reject(now, id, Reason::kConsumer);
+        break;
+      case State::kRepSent:
+      case State::kEstablished:
+        disconnect(now, id);
+        break;
+      case State::kSidrSent:
+      case State::kSidrReceived:
+        connections_.erase(id);
+        break;
+      case State::kDreqSent:
+      case State::kTimeWait:
+      case State::kSidrAnswered:
+        break;  // ends by itself
+    }
+  }
 }
 
 void Manager::data_arrived(Time, Id id) {
@@ -146,20 +203,31 @@ Manager::Connection* Manager::find_mine(uint32_t id, uint32_t remote_id) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return nullptr;
   Connection& c = found->second;
+  if (is_lookup(c.state)) return nullptr;
   return c.state == State::kReqSent || c.remote_id == remote_id ? &c : nullptr;
 }
 
 Manager::Connection* Manager::find_remote(uint32_t remote_id, uint64_t guid) {
   for (auto& [id, c] : connections_) {
-    if (c.state != State::kReqSent && c.remote_id == remote_id && c.remote_guid == guid) return &c;
+    const bool known = c.state != State::kReqSent && !is_lookup(c.state);
+    if (known && c.remote_id == remote_id && c.remote_guid == guid) return &c;
   }
   return nullptr;
 }
 
 Manager::Connection* Manager::find_remote_qp(uint32_t qpn, uint64_t guid) {
   for (auto& [id, c] : connections_) {
-    const bool live = c.state != State::kReqSent && c.state != State::kTimeWait;
+    const bool live =
+        c.state != State::kReqSent && c.state != State::kTimeWait && !is_lookup(c.state);
     if (live && c.remote_qpn == qpn && c.remote_guid == guid) return &c;
+  }
+  return nullptr;
+}
+
+Manager::Connection* Manager::find_lookup(uint32_t request_id, const Ends& ends) {
+  for (auto& [id, c] : connections_) {
+    const bool asked = c.state == State::kSidrReceived || c.state == State::kSidrAnswered;
+    if (asked && c.remote_id == request_id && c.ends.remote == ends.remote) return &c;
   }
   return nullptr;
 }
@@ -226,6 +294,8 @@ void Manager::expire(Time now, Connection& c) {
   if (c.state == State::kTimeWait) {
     raise(EventKind::kClosed, c.id);
     connections_.erase(c.id);
+  } else if (c.state == State::kSidrAnswered) {
+    connections_.erase(c.id);  // whoever asks now, asks anew
   } else if (c.repeats < c.max_retries) {
     ++c.repeats;
     ++counters_.repeated;
@@ -241,7 +311,7 @@ void Manager::give_up(Time now, Connection& c) {
     end(now, c);
     return;
   }
-  send_timeout(c);
+  if (!is_lookup(c.state)) send_timeout(c);
   raise(EventKind::kUnanswered, c.id);
   connections_.erase(c.id);
 }
@@ -288,7 +358,9 @@ void Manager::on(const Arrival& arrival, const Req& req) {
   c.peer_response_timeout = req.local_response_timeout;
   c.ack_timeout = req.primary.ack_timeout;
   c.max_retries = req.max_retries;
-  raise(EventKind::kRequest, c.id).req = req;
+  Event& event = raise(EventKind::kRequest, c.id);
+  event.ends = c.ends;
+  event.req = req;
   connections_[c.id] = std::move(c);
 }
 
@@ -400,15 +472,55 @@ void Manager::on(const Arrival& arrival, const Drep& drep) {
   }
 }
 
+void Manager::on(const Arrival& arrival, const SidrReq& req) {
+  if (Connection* known = find_lookup(req.request_id, arrival.ends)) {
+    ++counters_.duplicates;
+    if (known->state != State::kSidrAnswered) return;
+    ++counters_.repeated;
+    send(known->ends, known->last);
+    return;
+  }
+  if (services_.count(req.service_id) == 0 || connections_.size() >= settings_.max_connections) {
+    const SidrRep rep{.request_id = req.request_id,
+                      .status = SidrStatus::kUnsupported,
+                      .service_id = req.service_id};
+    send(arrival.ends, {arrival.transaction, rep});
+    return;
+  }
+  Connection c;
+  c.state = State::kSidrReceived;
+  c.id = new_id();
+  c.ends = arrival.ends;
+  c.remote_id = req.request_id;
+  c.transaction = arrival.transaction;
+  c.peer_response_timeout = settings_.response_timeout;
+  Event& event = raise(EventKind::kLookup, c.id);
+  event.ends = c.ends;
+  event.sidr_req = req;
+  connections_[c.id] = std::move(c);
+}
+
+void Manager::on(const Arrival&, const SidrRep& rep) {
+  const auto found = connections_.find(rep.request_id);
+  if (found == connections_.end() || found->second.state != State::kSidrSent) {
+    ++counters_.unexpected;
+    return;
+  }
+  raise(EventKind::kFound, rep.request_id).sidr_rep = rep;
+  connections_.erase(found);
+}
+
 const char* to_string(State state) {
-  constexpr const char* kNames[] = {"REQ sent",    "REQ received", "REP received", "REP sent",
-                                    "established", "DREQ sent",    "time wait"};
+  constexpr const char* kNames[] = {
+      "REQ sent",  "REQ received", "REP received",  "REP sent",          "established",
+      "DREQ sent", "time wait",    "SIDR_REQ sent", "SIDR_REQ received", "SIDR_REP sent"};
   return kNames[static_cast<size_t>(state)];
 }
 
 const char* to_string(EventKind kind) {
-  constexpr const char* kNames[] = {"request",    "reply",        "established", "rejected",
-                                    "unanswered", "disconnected", "closed"};
+  constexpr const char* kNames[] = {"request",  "reply",      "established",
+                                    "rejected", "unanswered", "disconnected",
+                                    "closed",   "lookup",     "found"};
   return kNames[static_cast<size_t>(kind)];
 }
 

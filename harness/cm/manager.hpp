@@ -15,6 +15,9 @@
 // Passive side: kRequest (take the QP to RTR) -> accept() sends the REP -> kEstablished.
 // Either side: disconnect() or the peer's DREQ -> kDisconnected; kClosed when the wait for late
 // packets is over and the QP number may be used again.
+//
+// Without a connection (UD): resolve() -> kFound tells QP and Q_Key; the other side gets kLookup
+// and answers.
 #pragma once
 
 #include <chrono>
@@ -53,6 +56,8 @@ struct Settings {
   uint64_t seed = 1;               // of communication ids
   uint8_t packet_lifetime = 10;    // one way, 4.096 us * 2^n
   size_t max_connections = 4'096;  // further REQs are refused
+  // Of SIDR_REQ, which do not say it themselves.
+  uint8_t response_timeout = 20, max_retries = 15;
 };
 
 enum class State : uint8_t {
@@ -63,6 +68,9 @@ enum class State : uint8_t {
   kEstablished,
   kDreqSent,
   kTimeWait,
+  kSidrSent,
+  kSidrReceived,
+  kSidrAnswered,
 };
 const char* to_string(State state);
 
@@ -74,14 +82,19 @@ enum class EventKind : uint8_t {
   kUnanswered,    // no answer after all repeats; the connection is gone
   kDisconnected,  // either side has ended the connection
   kClosed,        // the QP number is free
+  kLookup,        // passive: `sidr_req`; answer with answer()
+  kFound,         // active: `sidr_rep`, which may be a refusal; nothing is left of it here
 };
 const char* to_string(EventKind kind);
 
 struct Event {
   EventKind kind = EventKind::kRequest;
   Id id = 0;
-  Req req;  // kRequest
-  Rep rep;  // kReply
+  Ends ends;  // kRequest, kLookup
+  Req req;    // kRequest
+  Rep rep;    // kReply
+  SidrReq sidr_req;
+  SidrRep sidr_rep;
   Reason reason = Reason::kConsumer;
   std::vector<uint8_t> private_data;  // of a REJ, RTU or DREQ
 };
@@ -113,6 +126,12 @@ class Manager {
   void confirm(Time now, Id id);
   void reject(Time now, Id id, Reason reason, std::span<const uint8_t> private_data = {});
   void disconnect(Time now, Id id);
+  // Fills the id of `req` and sends it.
+  Id resolve(Time now, const Ends& ends, SidrReq req);
+  // Fills the id of `rep`; repeated for a while when it is asked again.
+  void answer(Time now, Id id, SidrRep rep);
+  // Ends every connection in the way that its state asks for, without waiting for answers.
+  void abandon(Time now);
   // The first packet on the QP proves that the RTU was only lost.
   void data_arrived(Time now, Id id);
 
@@ -157,6 +176,7 @@ class Manager {
   Connection* find_mine(uint32_t id, uint32_t remote_id);
   Connection* find_remote(uint32_t remote_id, uint64_t guid);
   Connection* find_remote_qp(uint32_t qpn, uint64_t guid);
+  Connection* find_lookup(uint32_t request_id, const Ends& ends);
 
   void send(const Ends& ends, const Message& message);
   void send_and_wait(Time now, Connection& c, const Message& message);
@@ -179,6 +199,8 @@ class Manager {
   void on(const Arrival& arrival, const Mra& mra);
   void on(const Arrival& arrival, const Dreq& dreq);
   void on(const Arrival& arrival, const Drep& drep);
+  void on(const Arrival& arrival, const SidrReq& req);
+  void on(const Arrival& arrival, const SidrRep& rep);
   void on_duplicate(const Arrival& arrival, Connection& c);
 
   Settings settings_;

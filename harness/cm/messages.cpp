@@ -33,6 +33,8 @@ enum Attribute : uint16_t {
   kRtu = 0x14,
   kDreq = 0x15,
   kDrep = 0x16,
+  kSidrReq = 0x17,
+  kSidrRep = 0x18,
 };
 
 // `width` bits of byte p[0], the lowest at bit `low`.
@@ -236,6 +238,42 @@ uint16_t store(uint8_t* m, const Drep& b) {
   return kDrep;
 }
 
+void load(const uint8_t* m, SidrReq& b) {
+  b.request_id = load_be32(m + kLocalIdAt);
+  b.pkey = load_be16(m + 28);
+  b.service_id = load_be64(m + 32);
+  load_bytes(m + 40, b.private_data);
+}
+uint16_t store(uint8_t* m, const SidrReq& b) {
+  store_be32(m + kLocalIdAt, b.request_id);
+  store_be16(m + 28, b.pkey);
+  store_be64(m + 32, b.service_id);
+  store_bytes(m + 40, b.private_data);
+  return kSidrReq;
+}
+
+void load(const uint8_t* m, SidrRep& b) {
+  b.request_id = load_be32(m + kLocalIdAt);
+  b.status = static_cast<SidrStatus>(m[28]);
+  b.info_length = std::min<uint8_t>(m[29], kSidrInfo);
+  b.qpn = load_be24(m + 32);
+  b.service_id = load_be64(m + 36);
+  b.qkey = load_be32(m + 44);
+  load_bytes(m + 48, b.info);
+  load_bytes(m + 120, b.private_data);
+}
+uint16_t store(uint8_t* m, const SidrRep& b) {
+  store_be32(m + kLocalIdAt, b.request_id);
+  m[28] = static_cast<uint8_t>(b.status);
+  m[29] = b.info_length;
+  store_be24(m + 32, b.qpn);
+  store_be64(m + 36, b.service_id);
+  store_be32(m + 44, b.qkey);
+  store_bytes(m + 48, b.info);
+  store_bytes(m + 120, b.private_data);
+  return kSidrRep;
+}
+
 DecodeStatus check_header(std::span<const uint8_t> mad) {
   if (mad.size() != kMadBytes) return DecodeStatus::kLength;
   if (mad[kBaseVersionAt] != kBaseVersion) return DecodeStatus::kBaseVersion;
@@ -267,6 +305,10 @@ DecodeStatus read_body(const uint8_t* m, Message& message) {
       return read<Dreq>(m, message);
     case kDrep:
       return read<Drep>(m, message);
+    case kSidrReq:
+      return read<SidrReq>(m, message);
+    case kSidrRep:
+      return read<SidrRep>(m, message);
     default:
       return DecodeStatus::kAttribute;
   }
@@ -297,7 +339,8 @@ Decoded decode(std::span<const uint8_t> mad) {
 }
 
 const char* name(const Message& message) {
-  constexpr const char* kNames[] = {"REQ", "MRA", "REJ", "REP", "RTU", "DREQ", "DREP"};
+  constexpr const char* kNames[] = {"REQ",  "MRA",  "REJ",      "REP",     "RTU",
+                                    "DREQ", "DREP", "SIDR_REQ", "SIDR_REP"};
   return kNames[message.body.index()];
 }
 
@@ -331,6 +374,24 @@ const char* to_string(Reason reason) {
       return "invalid class version";
   }
   return "other reason";
+}
+
+const char* to_string(SidrStatus status) {
+  switch (status) {
+    case SidrStatus::kValid:
+      return "valid";
+    case SidrStatus::kUnsupported:
+      return "nobody listens";
+    case SidrStatus::kRejected:
+      return "refused by the user";
+    case SidrStatus::kNoQp:
+      return "no queue pair";
+    case SidrStatus::kRedirect:
+      return "redirected";
+    case SidrStatus::kVersion:
+      return "unsupported version";
+  }
+  return "other status";
 }
 
 const char* to_string(DecodeStatus status) {

@@ -36,6 +36,9 @@ inline constexpr size_t kRtuPrivate = 224;
 inline constexpr size_t kDreqPrivate = 220;
 inline constexpr size_t kDrepPrivate = 224;
 inline constexpr size_t kRejInfo = 72;
+inline constexpr size_t kSidrReqPrivate = 216;
+inline constexpr size_t kSidrRepPrivate = 136;
+inline constexpr size_t kSidrInfo = 72;
 
 enum class Transport : uint8_t { kRc = 0, kUc = 1, kRd = 2, kOther = 3 };
 
@@ -63,7 +66,7 @@ struct Req {
   uint8_t remote_response_timeout = 20;  // 4.096 us * 2^n, how long the receiver may take
   Transport transport = Transport::kRc;
   bool flow_control = false;
-  uint32_t psn = 0;
+  uint32_t psn = 0;                     // of the first packet that the sender of this waits for
   uint8_t local_response_timeout = 20;  // how long the sender may take
   uint8_t retry_count = 7;
   uint16_t pkey = 0xFFFF;
@@ -80,7 +83,7 @@ struct Rep {
   uint32_t local_id = 0, remote_id = 0;
   uint32_t qkey = 0;
   uint32_t qpn = 0;
-  uint32_t psn = 0;
+  uint32_t psn = 0;  // as in a REQ
   uint8_t responder_resources = 1, initiator_depth = 1;
   uint8_t ack_delay = 15;  // 4.096 us * 2^n
   uint8_t failover = 0;
@@ -144,9 +147,38 @@ struct Drep {
   std::array<uint8_t, kDrepPrivate> private_data{};
 };
 
+// "Which QP serves this?": UD needs no connection, only the number and the key of a QP.
+struct SidrReq {
+  uint32_t request_id = 0;
+  uint16_t pkey = 0xFFFF;
+  uint64_t service_id = 0;
+  std::array<uint8_t, kSidrReqPrivate> private_data{};
+};
+
+enum class SidrStatus : uint8_t {
+  kValid = 0,
+  kUnsupported = 1,  // nobody listens
+  kRejected = 2,
+  kNoQp = 3,
+  kRedirect = 4,
+  kVersion = 5,
+};
+const char* to_string(SidrStatus status);
+
+struct SidrRep {
+  uint32_t request_id = 0;
+  SidrStatus status = SidrStatus::kValid;
+  uint8_t info_length = 0;  // valid bytes of `info`
+  uint32_t qpn = 0;
+  uint64_t service_id = 0;
+  uint32_t qkey = 0;
+  std::array<uint8_t, kSidrInfo> info{};
+  std::array<uint8_t, kSidrRepPrivate> private_data{};
+};
+
 struct Message {
   uint64_t transaction = 0;
-  std::variant<Req, Mra, Rej, Rep, Rtu, Dreq, Drep> body;
+  std::variant<Req, Mra, Rej, Rep, Rtu, Dreq, Drep, SidrReq, SidrRep> body;
 };
 
 enum class DecodeStatus : uint8_t {
@@ -156,7 +188,7 @@ enum class DecodeStatus : uint8_t {
   kClass,         // not communication management
   kClassVersion,  // not 2
   kMethod,        // not Send
-  kAttribute,     // a message unknown here (alternate paths, service resolution)
+  kAttribute,     // a message unknown here (alternate paths)
 };
 const char* to_string(DecodeStatus status);
 

@@ -332,6 +332,11 @@ std::unique_ptr<QueuePair> Device::create_qp(QpRequest r) {
 }
 
 void Device::connect(QueuePair& qp, const ConnectRequest& r) {
+  to_rtr(qp, r);
+  to_rts(qp, r);
+}
+
+void Device::to_rtr(QueuePair& qp, const ConnectRequest& r) {
   const bool rc = r.service == RNIC_QP_TYPE_RC, ud = r.service == RNIC_QP_TYPE_UD;
   Command init(RNIC_CMD_OPCODE_MODIFY_QP, qp.number());
   rnic_cmd_qp_set_state(init.bytes, RNIC_QP_STATE_INIT);
@@ -360,7 +365,10 @@ void Device::connect(QueuePair& qp, const ConnectRequest& r) {
   rnic_cmd_qp_set_max_dest_rd_atomic(rtr.bytes, r.max_dest_rd_atomic);
   rnic_cmd_qp_set_min_rnr_timer(rtr.bytes, r.min_rnr_timer);
   command(rtr.bytes, "MODIFY_QP to RTR");
+}
 
+void Device::to_rts(QueuePair& qp, const ConnectRequest& r) {
+  const bool rc = r.service == RNIC_QP_TYPE_RC;
   Command rts(RNIC_CMD_OPCODE_MODIFY_QP, qp.number());
   rnic_cmd_qp_set_state(rts.bytes, RNIC_QP_STATE_RTS);
   rnic_cmd_qp_set_mask_sq_psn(rts.bytes, 1);

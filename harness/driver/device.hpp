@@ -168,7 +168,10 @@ class Device {
   std::unique_ptr<EventQueue> create_eq(uint32_t eqn, uint32_t log_size, uint32_t vector);
   void create_path(const PathRequest& r);
   std::unique_ptr<QueuePair> create_qp(QpRequest r);
+  // RESET to RTS; or to RTR, where it only receives, and to RTS later.
   void connect(QueuePair& qp, const ConnectRequest& r);
+  void to_rtr(QueuePair& qp, const ConnectRequest& r);
+  void to_rts(QueuePair& qp, const ConnectRequest& r);
   void modify_state(QueuePair& qp, uint8_t state);  // to RESET or ERR
   QpInfo query_qp(uint32_t qpn);
 

@@ -241,6 +241,14 @@ CaptureFile CaptureFile::load(const std::string& json_path) {
       const auto first = range.at(0).get<uint32_t>(), last = range.at(1).get<uint32_t>();
       if (last >= all.size() || first > last)
         fail(json_path, "run " + std::to_string(run.number) + ": frames beyond the file");
+      // Frames of other QPs, which this run's could do without, are left out: a connection
+      // manager's, a tool's own.
+      const bool only_qps = r.value("only_qps", false);
+      const auto of_others = [&](const CapturedFrame& f) {
+        FrameView v;
+        return only_qps && parse_frame(f.bytes, v) == ParseStatus::kOk &&
+               v.dest_qp != (f.from == Side::kClient ? run.server : run.client).qpn;
+      };
       std::vector<std::optional<CapturedFrame>> held(2);
       const auto deliver = [&](CapturedFrame f) {
         FrameView v;
@@ -252,6 +260,7 @@ CaptureFile CaptureFile::load(const std::string& json_path) {
       uint64_t low[2] = {~uint64_t{0}, ~uint64_t{0}}, high[2] = {0, 0};
       for (uint32_t i = first; i <= last; ++i) {
         const CapturedFrame& f = all[i];
+        if (of_others(f)) continue;
         const auto dir = static_cast<size_t>(f.from);
         FrameView v;
         const ParseStatus status = parse_frame(f.bytes, v);

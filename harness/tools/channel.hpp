@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The byte stream between a tool's two sides: a socket, or a pair in memory. Never blocks.
+// The byte stream between a tool's two sides: a socket, a pair in memory, or SENDs over a QP. Never
+// blocks.
 //
 //   auto [a, b] = memory_channels();
 //   a->write(bytes);
@@ -37,6 +38,9 @@ class Channel {
   virtual void close() = 0;
   // Readable when pump() has something; -1: none.
   virtual int fd() const { return -1; }
+  // Over a QP that rdma_cm connected: each write() is one message, and comes when the one before it
+  // was answered. perftest speaks another dialect there.
+  virtual bool over_cm() const { return false; }
   Bytes& arrived() { return arrived_; }
 
  protected:

@@ -41,6 +41,12 @@ bool begins_keys(uint8_t first) {
   return (first >= '0' && first <= '9') || (first >= 'a' && first <= 'f');
 }
 
+size_t keys_bytes(const Channel& c) { return c.over_cm() ? kPerftestCmBytes : kPerftestBytes; }
+
+std::optional<Keys> decode_keys(const Channel& c, const Bytes& bytes) {
+  return c.over_cm() ? decode_perftest_cm(bytes) : decode_perftest(bytes);
+}
+
 uint32_t mtu_of(const Bytes& text) {
   if (text[0] < '1' || text[0] > '5') throw ExchangeError("the other side names no MTU");
   return mtu_bytes(static_cast<uint8_t>(text[0] - '0'));
@@ -103,10 +109,14 @@ Waits waits_of(Kind kind, Verb verb) {
   return {.before = 1, .each_size = latency || verb == Verb::kSend ? 1u : 0u, .after = 1};
 }
 
+Bytes encode_keys(const Channel& c, const Keys& keys) {
+  return c.over_cm() ? encode_perftest_cm(keys) : encode_perftest(keys);
+}
+
 Task<Keys> swap_keys(Scheduler& s, Channel& c, Keys mine) {
-  c.write(encode_perftest(mine));
-  const Bytes got = co_await read_exactly(s, c, kPerftestBytes, "its keys");
-  const std::optional<Keys> keys = decode_perftest(got);
+  c.write(encode_keys(c, mine));
+  const Bytes got = co_await read_exactly(s, c, keys_bytes(c), "its keys");
+  const std::optional<Keys> keys = decode_keys(c, got);
   if (!keys) throw ExchangeError("the other side sent no perftest keys");
   co_return *keys;
 }
@@ -131,6 +141,7 @@ Task<BandwidthReport> swap_reports(Scheduler& s, Channel& c, BandwidthReport min
 }
 
 Task<void> swap_done(Scheduler& s, Channel& c) {
+  if (c.over_cm()) co_return;
   c.write(done());
   const Bytes got = co_await read_exactly(s, c, kDoneBytes, "'done'");
   if (got != done()) throw ExchangeError("the other side did not say 'done'");
@@ -145,19 +156,19 @@ Task<Message> next_message(Scheduler& s, Channel& c) {
       },
       "the client's next word");
   if (c.arrived().empty()) co_return m;
-  if (c.arrived()[0] == 'd') {
+  if (!c.over_cm() && c.arrived()[0] == 'd') {
     m.bytes = co_await read_exactly(s, c, kDoneBytes, "'done'");
     if (m.bytes != done()) throw ExchangeError("the client sent neither keys, report nor 'done'");
     m.what = Message::What::kDone;
     co_return m;
   }
-  if (!begins_keys(c.arrived()[0])) {
+  if (c.over_cm() ? c.arrived().size() == kReportBytes : !begins_keys(c.arrived()[0])) {
     m.bytes = co_await read_exactly(s, c, kReportBytes, "its report");
     m.what = Message::What::kReport;
     co_return m;
   }
-  m.bytes = co_await read_exactly(s, c, kPerftestBytes, "its keys");
-  const std::optional<Keys> keys = decode_perftest(m.bytes);
+  m.bytes = co_await read_exactly(s, c, keys_bytes(c), "its keys");
+  const std::optional<Keys> keys = decode_keys(c, m.bytes);
   if (!keys) throw ExchangeError("the client sent no perftest keys");
   m.keys = *keys;
   m.what = Message::What::kKeys;

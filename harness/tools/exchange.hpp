@@ -7,6 +7,7 @@
 //   co_await swap_reports(s, channel, report);  co_await swap_done(s, channel);
 //
 // The server reads whatever comes: how often a client waits for it depends on tool and options.
+// Over rdma_cm keys are 56 bytes, and nobody says `done`: the connection ends.
 #pragma once
 
 #include <array>
@@ -47,6 +48,7 @@ struct Waits {
 Waits waits_of(Kind kind, Verb verb);
 
 Task<Keys> swap_keys(Scheduler& s, Channel& c, Keys mine);
+Bytes encode_keys(const Channel& c, const Keys& keys);
 Task<BandwidthReport> swap_reports(Scheduler& s, Channel& c, BandwidthReport mine);
 Task<void> swap_done(Scheduler& s, Channel& c);
 

@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string>
+
+#include "harness/roce/bytes.hpp"
 
 namespace rnic::tools {
 namespace {
@@ -88,6 +91,37 @@ std::optional<Keys> decode_perftest(std::span<const uint8_t> bytes) {
   for (uint8_t& b : k.gid) b = static_cast<uint8_t>(f.next(2));
   k.srqn = f.next32(8);
   if (!f.good()) return std::nullopt;
+  return k;
+}
+
+// Bytes 20 to 23 are a hole of the structure that perftest sends: whatever lies there.
+std::vector<uint8_t> encode_perftest_cm(const Keys& k) {
+  std::vector<uint8_t> b(kPerftestCmBytes);
+  roce::store_be32(b.data(), k.lid);
+  roce::store_be32(b.data() + 4, k.out_reads);
+  roce::store_be32(b.data() + 8, k.qpn);
+  roce::store_be32(b.data() + 12, k.psn);
+  roce::store_be32(b.data() + 16, k.rkey);
+  roce::store_be64(b.data() + 24, k.vaddr);
+  std::copy(k.gid.begin(), k.gid.end(), b.begin() + 32);
+  roce::store_be32(b.data() + 48, k.srqn);
+  roce::store_be32(b.data() + 52, k.gid_index);
+  return b;
+}
+
+std::optional<Keys> decode_perftest_cm(std::span<const uint8_t> bytes) {
+  if (bytes.size() != kPerftestCmBytes) return std::nullopt;
+  const uint8_t* p = bytes.data();
+  Keys k;
+  k.lid = roce::load_be32(p);
+  k.out_reads = roce::load_be32(p + 4);
+  k.qpn = roce::load_be32(p + 8);
+  k.psn = roce::load_be32(p + 12);
+  k.rkey = roce::load_be32(p + 16);
+  k.vaddr = roce::load_be64(p + 24);
+  std::copy_n(p + 32, k.gid.size(), k.gid.begin());
+  k.srqn = roce::load_be32(p + 48);
+  k.gid_index = roce::load_be32(p + 52);
   return k;
 }
 

@@ -7,6 +7,8 @@
 #include <array>
 #include <sstream>
 
+#include "harness/tools/rping.hpp"
+
 namespace rnic::tools {
 namespace {
 
@@ -28,12 +30,15 @@ constexpr Tool kTools[] = {
     {"ib_send_lat", Kind::kLatency, Verb::kSend, Service::kRc},
     {"ib_atomic_bw", Kind::kBandwidth, Verb::kAtomic, Service::kRc},
     {"ib_atomic_lat", Kind::kLatency, Verb::kAtomic, Service::kRc},
+    {"rping", Kind::kRping, Verb::kSend, Service::kRc},
 };
 
 constexpr uint32_t kMaxSize = 1u << 23;
 constexpr uint32_t kMaxQps = 62;  // of 64 completion queues
 constexpr uint32_t kAtomicBytes = 8;
 constexpr uint32_t kPingpongDepth = 500;
+constexpr uint16_t kRpingPort = 7174;
+constexpr uint32_t kRpingSize = 64;
 
 // What a tool of these does when nothing is said.
 void set_defaults(Options& o) {
@@ -53,6 +58,13 @@ void set_defaults(Options& o) {
       o.count = 1000;
       o.size = o.verb == Verb::kAtomic ? kAtomicBytes : 2;
       o.tx_depth = 1;
+      break;
+    case Kind::kRping:
+      o.port = kRpingPort;
+      o.count = 0;  // until the client ends
+      o.size = kRpingSize;
+      o.out_reads = 1;
+      o.cm = true;
       break;
   }
 }
@@ -118,6 +130,34 @@ void add_perftest(CLI::App& app, Options& o, Ignored& x, std::string& connection
   app.add_option("-T,--tos", x.number);
   app.add_flag("-F,--CPU-freq,-e,--events", x.flag);
   app.add_flag("--dont_xchg_versions", x.flag);
+  app.add_flag("--ipv6-addr", x.flag);
+  app.add_flag("-R,--rdma_cm", o.cm);
+}
+
+// What rping says in another way than the other tools.
+struct RpingWords {
+  bool server = false, client = false;
+  std::string address;
+};
+
+void add_rping(CLI::App& app, Options& o, Ignored& x, RpingWords& words) {
+  app.add_flag("-s", words.server);
+  app.add_flag("-c", words.client);
+  app.add_option("-a", words.address);
+  app.add_option("-p", o.port)->check(CLI::Range(1, 65535));
+  app.add_option("-C", o.count)->check(CLI::Range(1, 100'000'000));
+  app.add_option("-S", o.size)->check(CLI::Range(kRpingMinBytes, kRpingMaxBytes));
+  app.add_flag("-v", o.print_data);
+  app.add_flag("-V,-d,-q", x.flag);
+}
+
+void take_rping(Options& o, const RpingWords& words) {
+  const auto bad = [&](const char* why) { return ToolError(o.command + ": " + why); };
+  if (words.server == words.client) throw bad("one of -s and -c");
+  if (words.server) return;
+  if (words.address.empty()) throw bad("a client needs -a ADDRESS");
+  if (o.count == 0) throw bad("a client needs -C COUNT");
+  o.host = words.address;
 }
 
 void check(Options& o, const std::string& connection) {
@@ -137,6 +177,7 @@ void check(Options& o, const std::string& connection) {
     throw bad("READ and ATOMIC need RC");
   if (o.service == Service::kUd && o.verb == Verb::kWrite) throw bad("WRITE needs RC or UC");
   if (o.bidirectional) throw bad("-b is not supported");
+  if (o.cm && o.service == Service::kUc) throw bad("-R needs RC or UD");
   if (o.service == Service::kUd && !o.all && o.mtu != 0 && o.size > o.mtu)
     throw bad("a UD message has at most the bytes of the MTU");
   if (o.duration_s > 0 && o.all) throw bad("-D and -a exclude each other");
@@ -198,19 +239,24 @@ Options parse_command(const std::string& line) {
   app.set_help_flag("");
   Ignored x;
   std::string connection, atomic = "FETCH_AND_ADD";
+  RpingWords rping;
   if (o.kind == Kind::kPingpong) {
     add_pingpong(app, o, x);
+  } else if (o.kind == Kind::kRping) {
+    add_rping(app, o, x, rping);
   } else {
     add_perftest(app, o, x, connection, atomic);
   }
-  app.add_option("host", o.host);
+  if (o.kind != Kind::kRping) app.add_option("host", o.host);
   std::vector<std::string> reversed(words.rbegin(), words.rend() - 1);
   try {
     app.parse(reversed);
   } catch (const CLI::ParseError& e) {
     throw ToolError(o.command + ": " + e.what());
   }
-  if (o.kind != Kind::kPingpong) {
+  if (o.kind == Kind::kRping) {
+    take_rping(o, rping);
+  } else if (o.kind != Kind::kPingpong) {
     o.exchange_versions = app.count("--dont_xchg_versions") == 0;
     o.compare_swap = atomic == "CMP_AND_SWAP";
     if (o.kind == Kind::kBandwidth) o.cq_mod = std::min(o.cq_mod, o.tx_depth);

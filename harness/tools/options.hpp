@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command lines of ibv_*_pingpong and perftest, as their users write them.
+// The command lines of ibv_*_pingpong, perftest and rping, as their users write them.
 //
 //   Options o = parse_command("ib_write_bw -n 5 -s 65536 -x 1 10.77.0.9");   // throws ToolError
 //   o.client();   o.verb == Verb::kWrite;
@@ -21,7 +21,7 @@ class ToolError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-enum class Kind : uint8_t { kPingpong, kBandwidth, kLatency };
+enum class Kind : uint8_t { kPingpong, kBandwidth, kLatency, kRping };
 enum class Verb : uint8_t { kSend, kWrite, kRead, kAtomic };
 enum class Service : uint8_t { kRc, kUc, kUd };
 const char* to_string(Service s);
@@ -49,7 +49,9 @@ struct Options {
   std::optional<uint8_t> timeout;  // of the QPs, 4.096 us * 2^n, when given
   uint32_t cq_mod = 1;             // a completion of every n-th message (bandwidth)
   bool exchange_versions = true;
-  bool gbits = false;  // report in Gb/s
+  bool gbits = false;       // report in Gb/s
+  bool cm = false;          // its QPs are connected by the connection manager
+  bool print_data = false;  // rping -v
 
   bool client() const { return !host.empty(); }
   bool server() const { return host.empty(); }

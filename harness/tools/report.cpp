@@ -65,8 +65,8 @@ std::vector<std::string> heading(const Options& o, const std::vector<Keys>& mine
     out.push_back(fmt::format(" {:<16}: {}", "Outstand reads", o.out_reads));
   else
     out.push_back(fmt::format(" {:<16}: {}[B]", "Max inline data", o.inline_size));
-  out.push_back(fmt::format(" {:<16}: {}", "rdma_cm QPs", "OFF"));
-  out.push_back(fmt::format(" {:<16}: {}", "Data ex. method", "Ethernet"));
+  out.push_back(fmt::format(" {:<16}: {}", "rdma_cm QPs", o.cm ? "ON" : "OFF"));
+  out.push_back(fmt::format(" {:<16}: {}", "Data ex. method", o.cm ? "rdma_cm" : "Ethernet"));
   out.push_back(kRule);
   addresses(out, "local", mine, o);
   addresses(out, "remote", theirs, o);

@@ -14,7 +14,8 @@ PINGPONG = ["ibv_rc_pingpong", "ibv_uc_pingpong", "ibv_ud_pingpong"]
 ONE_SIDED = ["ib_write_bw", "ib_write_lat", "ib_read_bw", "ib_read_lat"]
 SEND = ["ib_send_bw", "ib_send_lat"]
 ATOMIC = ["ib_atomic_bw", "ib_atomic_lat"]
-TOOLS = [*PINGPONG, *ONE_SIDED, *SEND, *ATOMIC]
+RPING = "rping"
+TOOLS = [*PINGPONG, *ONE_SIDED, *SEND, *ATOMIC, RPING]
 ROLES = ["server", "client"]  # of the NIC
 MTUS = [256, 512, 1024, 2048, 4096]
 GIDS = {0: "IPv6 link-local", 1: "IPv4", 2: "IPv6"}
@@ -47,6 +48,10 @@ class Case:
     reset_after: int = 0
     patience: str = "3 s"
     limit: int = 0  # seconds of wall time, when longer than usual
+    nobody: bool = False  # the client asks at a port where nobody listens
+    cm_response: int = 20  # live.cm_response
+    datagrams: dict = field(default_factory=dict)  # of the connection managers: at least so many of each name
+    by_data: bool = False  # an RTU is lost, the first data tell the NIC
 
     @property
     def name(self):
@@ -70,10 +75,21 @@ class Case:
     def pingpong(self):
         return self.tool.startswith("ibv_")
 
+    @property
+    def over_cm(self):
+        """Connected by rdma_cm, on the RDMA link itself."""
+        return self.tool == RPING or "-R" in self.options.split()
+
     def command(self, port, host="", peer=False):
         """Command line of one side."""
         words = [self.tool]
-        if self.pingpong():
+        if self.tool == RPING:
+            words += ["-c" if host else "-s", "-C", self.count, "-S", self.size]
+            if host:
+                words += ["-a", host]
+            elif peer and self.gid != 1:
+                words += ["-a", "::"]  # else Linux's server has IPv4 only
+        elif self.pingpong():
             words += ["-g", self.gid, "-n", self.count, "-s", self.size]
             if self.tool != "ibv_ud_pingpong":
                 words += ["-m", self.mtu]
@@ -84,7 +100,8 @@ class Case:
             words += ["-m", self.mtu]
             if self.qps > 1:
                 words += ["-q", self.qps]
-        words += ["-p", port, self.options, self.peer_options if peer else self.nic_options, host]
+        words += ["-p", port, self.options, self.peer_options if peer else self.nic_options]
+        words += [host] if self.tool != RPING else []
         return " ".join(str(word) for word in words if word != "")
 
 
@@ -130,6 +147,46 @@ def representative():
     return cases
 
 
+CM_MTU = 4096  # what rdma_cm of the peer asks for, as its link allows
+
+
+def over_cm():
+    """rping and perftest over rdma_cm, in both roles: sizes, every verb, several QPs, UD; IPv6 with rping alone, since
+    perftest 4.5 takes no IPv6 address with -R."""
+    keys = {"mtu": CM_MTU, "tag": "R"}
+    cases = [
+        *both(RPING, size=26, mtu=CM_MTU),
+        *both(RPING, size=5000, count=20, mtu=CM_MTU, gid=2),
+        Case(RPING, "client", size=65535, mtu=256),
+        Case(RPING, "server", size=65535, mtu=CM_MTU),
+        *both("ib_write_bw", size=65536, options="-R", **keys),
+        *both("ib_write_lat", size=8, options="-R", **keys),
+        *both("ib_read_bw", size=10000, options="-R", **keys),
+        Case("ib_read_lat", "client", size=64, options="-R", **{**keys, "mtu": 1024}),
+        Case("ib_read_lat", "server", size=64, options="-R", **keys),
+        *both("ib_send_bw", size=3000, options="-R", **keys),
+        *both("ib_send_lat", size=32, options="-R", **keys),
+        *both("ib_write_bw", size=1000, qps=3, options="-R", **keys),
+        *both("ib_send_bw", size=1000, options="-R -c UD", **{**keys, "tag": "R-ud"}),
+        *both("ib_send_lat", size=100, options="-R -c UD", **{**keys, "tag": "R-ud"}),
+    ]
+    for tool, kind in (("ib_atomic_bw", "FETCH_AND_ADD"), ("ib_atomic_lat", "CMP_AND_SWAP")):
+        for role in ROLES:
+            case = Case(role=role, mtu=CM_MTU, **atomic(tool, kind, tag="R"))
+            case.options += " -R"
+            cases.append(case)
+    return cases
+
+
+def few_over_cm():
+    """What of it the representative set has time for: rping, every verb, several QPs, UD."""
+    chosen = {"ib_write_bw-server-65536B-mtu4096-v4-R", "ib_write_bw-client-65536B-mtu4096-v4-R", "ib_read_bw-server-10000B-mtu4096-v4-R",
+              "ib_read_lat-client-64B-mtu1024-v4-R", "ib_send_lat-server-32B-mtu4096-v4-R", "ib_send_bw-client-3000B-mtu4096-v4-R",
+              "ib_atomic_bw-client-8B-mtu4096-v4-add-R", "ib_write_bw-server-1000B-mtu4096-v4-q3-R",
+              "ib_send_lat-server-100B-mtu4096-v4-R-ud", "ib_send_bw-client-1000B-mtu4096-v4-R-ud"}  # fmt: skip
+    return [case for case in over_cm() if case.tool == RPING or case.name in chosen]
+
+
 def sizes():
     return [1, 2, 3, 4, 7, 8, 63, 64, 65, 255, 256, 257, 1023, 1024, 1025, 4095, 4096, 4097, 16 * KIB, 65535, 256 * KIB, 1024 * KIB]
 
@@ -160,7 +217,10 @@ def soak():
             cases += both(tool, size=1000, options=f"-c {transport}", tag=transport.lower())
     for tool in ("ib_write_bw", "ib_write_lat"):
         cases += both(tool, size=5000, options="-c UC", tag="uc")
-    return unique([*representative(), *cases])
+    for size in (26, 64, 1000, 4096, 4097, 65535):
+        for gid in (1, 2):
+            cases += both(RPING, size=size, gid=gid, mtu=CM_MTU)
+    return unique([*representative(), *over_cm(), *cases])
 
 
 def unique(cases):
@@ -217,8 +277,32 @@ def trouble():
     ]  # fmt: skip
 
 
+def cm_faults():
+    """Each datagram of a connection lost once, in both roles; all of them twice; nobody there; a peer that dies.
+
+    Linux's rping is gone before it would repeat a DREQ: when that is lost its server never hears of the end, and a lost
+    DREP is not asked for again.
+    """
+    keys = {"tool": RPING, "size": 200, "mtu": CM_MTU, "resent": {}, "patience": "500 ms", "cm_response": 17}
+    cases = []
+    for role in ROLES:
+        active, passive = ("a", "b") if role == "client" else ("b", "a")
+        for end, lost in ((active, [("REQ", 1), ("RTU", 2), ("DREQ", 3)]), (passive, [("REP", 1), ("DREP", 2)])):
+            for name, nth in lost:
+                rule = {"do": "drop", "from": end, "qpn": 1, "nth": nth}
+                if (role, name) == ("server", "DREQ"):
+                    continue
+                said = {} if name == "RTU" or (role, name) == ("server", "DREP") else {name: 2}
+                cases.append(Case(role=role, tag=f"lost-{name.lower()}", faults=[rule], datagrams=said,
+                                  by_data=name == "RTU" and role == "server", **keys))  # fmt: skip
+        cases.append(Case(role=role, tag="twice", faults=[{"do": "duplicate", "qpn": 1}], **keys))
+    cases.append(Case(role="client", tag="nobody", nobody=True, expect="CM_REJECTED", peer_fails=True, **keys))
+    cases.append(Case(role="server", tag="killed", kill_after=60, expect="CM_DISCONNECTED", **{**keys, "count": 100000}))
+    return cases
+
+
 def faults():
-    return unique([*wire_faults(), *trouble()])
+    return unique([*wire_faults(), *trouble(), *cm_faults()])
 
 
 def few_faults():
@@ -226,13 +310,15 @@ def few_faults():
     chosen = ["ib_write_bw-client-5000B-mtu1024-v4-drop-out", "ib_read_bw-client-5000B-mtu1024-v4-drop-in",
               "ib_send_bw-server-5000B-mtu1024-v4-duplicate-in", "ib_write_bw-server-5000B-mtu1024-v4-reorder-in",
               "ib_read_bw-server-5000B-mtu1024-v4-corrupt-out", "ib_send_bw-client-5000B-mtu1024-v4-corrupt-in",
-              "ib_atomic_bw-client-8B-mtu1024-v4-add-drop-out"]  # fmt: skip
+              "ib_atomic_bw-client-8B-mtu1024-v4-add-drop-out",
+              "rping-client-200B-mtu4096-v4-lost-req", "rping-server-200B-mtu4096-v4-lost-rtu",
+              "rping-client-200B-mtu4096-v4-lost-rep", "rping-client-200B-mtu4096-v4-nobody"]  # fmt: skip
     known = {case.name: case for case in faults()}
     return [known[name] for name in chosen]
 
 
 SETS = {
-    "representative": lambda: unique([*representative(), *few_faults()]),
+    "representative": lambda: unique([*representative(), *few_over_cm(), *few_faults()]),
     "faults": faults,
     "soak": lambda: unique([*soak(), *faults()]),
 }

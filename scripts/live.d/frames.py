@@ -5,6 +5,7 @@
     capture.problems      # texts, with the frame's number (from 1, as tshark counts)
     capture.deviations    # {"nic": Counter, "peer": Counter}: rules, beyond those of a frame by itself, that packets broke
     capture.resent        # {"nic": 0, "peer": 0}: request packets whose PSN their sender had sent before
+    capture.connections   # what the connection managers said (mads.Connections)
 """
 
 import collections
@@ -12,6 +13,8 @@ import pathlib
 import struct
 import zlib
 from dataclasses import dataclass, field
+
+import mads
 
 ROCE_PORT = 4791
 RC, UC, UD = 0, 1, 3
@@ -53,6 +56,7 @@ class Packet:
     payload: int = 0
     syndrome: int | None = None
     read_length: int | None = None
+    mad: mads.Mad | None = None  # to QP 1
     problems: list = field(default_factory=list)
 
 
@@ -160,6 +164,21 @@ def body(packet, udp):
         packet.syndrome = udp[20]
     if segment == READ_REQUEST:
         packet.read_length = struct.unpack_from(">I", udp, 32)[0]
+    if packet.qpn == mads.QPN:
+        datagram(packet, udp)
+
+
+def datagram(packet, udp):
+    """What goes to QP 1: a datagram of the connection manager, from a QP 1."""
+    qkey, source = struct.unpack_from(">II", udp, 20)
+    if opcode_name(packet.opcode) != "UD_SEND_ONLY":
+        packet.problems.append(f"{opcode_name(packet.opcode)} to QP 1")
+        return
+    packet.mad = mads.parse(udp[28:-4])
+    if packet.mad is None:
+        packet.problems.append("no datagram of the connection manager")
+    if (qkey, source) != (mads.QKEY, mads.QPN):
+        packet.problems.append(f"to QP 1 with Q_Key {qkey:#x} from QP {source}")
 
 
 def read_pcap(path):
@@ -242,6 +261,7 @@ class Capture:
         self.problems = []
         self.opcodes = collections.Counter()
         self.naks = collections.Counter()
+        self.connections = mads.Connections()
         for frame in read_pcap(path):
             self.frames += 1
             packet = None if self.frames - 1 in cut else parse(frame)
@@ -257,4 +277,9 @@ class Capture:
             if not packet.problems:
                 self.deviations[side][NO_MIG_REQ] += not packet.mig_req
                 self.deviations[side][HEADLESS] += answers.headless(packet)
+            if packet.mad is not None:
+                self.connections.take(side, packet.mad)
+            elif packet.opcode >> 5 == RC and packet.opcode & 31 not in RESPONSES:
+                self.connections.take_request(side, packet.qpn, packet.psn)
         self.resent = {side: entry.resent for side, entry in requests.items()}
+        self.problems += self.connections.problems

@@ -214,7 +214,13 @@ class Peer:
 
     def wait_listening(self, port, job, limit=60):
         """Until somebody in the peer listens on a TCP port; False when the job has ended instead."""
-        look = f"cat /proc/net/tcp /proc/net/tcp6 | grep -qi ':{port:04X} .* 0A '"
+        return self._wait_listening(f"cat /proc/net/tcp /proc/net/tcp6 | grep -qi ':{port:04X} .* 0A '", port, job, limit)
+
+    def wait_cm_listening(self, port, job, limit=60):
+        """The same on a port of rdma_cm."""
+        return self._wait_listening(f"rdma resource show cm_id | grep -q 'state LISTEN .*:{port}'", port, job, limit)
+
+    def _wait_listening(self, look, port, job, limit):
         end = time.monotonic() + limit
         while self.shell(look)[0] != 0:
             if self.status(job) is not None:

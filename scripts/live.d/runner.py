@@ -6,12 +6,13 @@ import pathlib
 import time
 from dataclasses import dataclass, field
 
+import cases
 import frames
 import keychange
 import scenario
 import simulator
 from errors import LiveError
-from peer import GATEWAY, free_ports
+from peer import GATEWAY, IP4, IP6, free_ports
 
 # Counters of the peer's device that stand still as long as nothing goes wrong.
 TROUBLE = ["duplicate_request", "out_of_seq_request", "rcvd_rnr_err", "send_rnr_err", "rcvd_seq_err",
@@ -52,6 +53,11 @@ class Outcome:
         }  # fmt: skip
 
 
+# Of the peer and of the NIC, where the tools meet on the RDMA link itself.
+LINK_ADDRESSES = {1: (IP4, scenario.NIC_IP4), 2: (IP6, scenario.NIC_IP6)}
+CM_PORT = 18600
+
+
 class Job:
     """One pair of tools: what the NIC runs and what the peer runs."""
 
@@ -64,8 +70,11 @@ class Job:
             else:
                 nic_port = key_change.port
         server = case.role == "server"
-        self.nic = case.command(nic_port, "" if server else "127.0.0.1")
-        self.peer = case.command(peer_port, GATEWAY if server else "", peer=True)
+        there, here = ("127.0.0.1", GATEWAY) if not case.over_cm else LINK_ADDRESSES[case.gid]
+        if case.nobody:
+            nic_port += 1 if not server else 0
+        self.nic = case.command(nic_port, "" if server else there)
+        self.peer = case.command(peer_port, here if server else "", peer=True)
 
 
 class Runner:
@@ -76,6 +85,7 @@ class Runner:
         self.out = pathlib.Path(out)
         self.seed = seed
         self.limit = limit
+        self.cases = 0
 
     def run(self, case):
         outcome = Outcome(case, folder=self.out / case.name)
@@ -102,6 +112,8 @@ class Runner:
     def _jobs(self, case, stack):
         pairs = [case] if case.beside is None else [case, case.beside]
         ports = self.peer.forwarded if case.role == "client" else free_ports(2)
+        if case.over_cm:
+            ports = [CM_PORT, CM_PORT + 10]  # not of this machine
         change = None
         if case.wrong_key:
             change = keychange.KeyChange(ports[0])
@@ -116,11 +128,13 @@ class Runner:
         if case.role == "client":
             for job in jobs:
                 self.peer.start(job.name, job.peer)
-                if not self.peer.wait_listening(job.port, job.name):
+                wait = self.peer.wait_cm_listening if case.over_cm else self.peer.wait_listening
+                if not wait(job.port, job.name):
                     raise LiveError(f"the peer's {job.case.tool} ended: {self.peer.output(job.name).strip()[-300:]}")
         runs = [(" & ".join(job.nic for job in jobs), case.expect)]
         path = self.out / f"{case.name}.yaml"
-        scenario.write(path, case, runs, self.seed, limit)
+        self.cases += 1
+        scenario.write(path, case, runs, self.seed + 7 * self.cases if case.over_cm else self.seed, limit)
         program = stack.enter_context(simulator.Simulator(self._command(path, outcome), outcome.folder / "rnic-sim.log"))
         program.wait_line("rnic-sim: ready", limit)
         if case.role == "server":
@@ -202,6 +216,8 @@ class Runner:
             if run["verdict"] != "pass":
                 outcome.problems.append(f"{run['command']}: {run['problem']}")
         outcome.problems += [text for text in result["problems"] if text not in outcome.problems]
+        if case.by_data and not result["cm"]["established_by_data"]:
+            outcome.problems.append("no connection was established by data before its RTU")
 
     def _judge_capture(self, case, outcome):
         path = outcome.folder / "wire.pcap"
@@ -222,9 +238,31 @@ class Runner:
         outcome.problems += [f"the NIC breaks a rule: {rule}" for rule in KEPT if capture.deviations["nic"][rule]]
         if case.deviation and case.deviation not in outcome.deviations:
             outcome.problems.append(f"the peer kept a rule that it was expected to break: {case.deviation}")
+        self._judge_connections(case, outcome, capture.connections)
         wanted = {} if case.resent is None else case.resent
         for side, number in capture.resent.items():
             if case.clean and number:
                 outcome.problems.append(f"the {side} sent {number} packets again on a clean wire")
             if number < wanted.get(side, 0):
                 outcome.problems.append(f"the {side} sent {number} packets again, expected {wanted[side]} at least")
+
+    def _judge_connections(self, case, outcome, connections):
+        """What the connection managers said; `frames` has looked at each datagram already."""
+        if not case.over_cm:
+            return
+        steps = ["REQ", "REP", "RTU", "DREQ", "DREP"] if case.clean else []
+        for name in steps:
+            if not connections.names[name]:
+                outcome.problems.append(f"no {name} in the capture")
+        for side, number in connections.repeated.items():
+            if case.clean and number:
+                outcome.problems.append(f"the {side} repeated {number} datagrams of the connection manager on a clean wire")
+        # A server of perftest listens once for its exchange and, a little later, for the QPs of the traffic.
+        usual = {"peer 8"} if case.role == "client" and case.tool != cases.RPING else set()
+        if case.clean and set(connections.reasons) - usual:
+            outcome.problems.append(f"connections were refused: {dict(connections.reasons)}")
+        for name, least in case.datagrams.items():
+            if connections.names[name] < least:
+                outcome.problems.append(f"{connections.names[name]} {name} in the capture, expected {least}")
+        if case.nobody and set(connections.reasons) != {"peer 8"}:
+            outcome.problems.append(f"nobody listens: refused with {dict(connections.reasons)}, expected reason 8 of the peer")

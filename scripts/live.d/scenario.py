@@ -38,6 +38,9 @@ def text(tree, depth=0):
 def tree(case, runs, seed, limit):
     """`runs`: (command, expected status) of each tool of the NIC; `limit`: seconds."""
     live = {"mac": NIC_MAC, "ip": NIC_IP4, "ip6": NIC_IP6, "patience": case.patience, "limit": f"{limit:g} s", "runs": []}
+    if case.over_cm:
+        # The peer remembers connections for a while: ids and QP numbers of one case must not come again in the next.
+        live |= {"cm_response": case.cm_response, "first_qpn": 2 + seed % 200}
     for command, expect in runs:
         entry = {"run": command}
         if expect != "SUCCESS":

@@ -250,7 +250,7 @@ int main(int argc, char** argv) {
 
   // The words behind it are the tool's own, so they are not read here.
   auto* perftest_cmd = app.add_subcommand(
-      "perftest", "TOOL OPTIONS...: a tool of perftest or ibv_*_pingpong between two NICs");
+      "perftest", "TOOL OPTIONS...: a tool of perftest, rping or ibv_*_pingpong between two NICs");
   perftest_cmd->prefix_command();
   perftest_cmd->set_help_flag("");
 

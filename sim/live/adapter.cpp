@@ -85,12 +85,14 @@ Adapter::Adapter(World& world, Node& node, const HostConfig& config, Options opt
 
 void Adapter::start() {
   next_mr_ = kFirstMr;
+  next_qpn_ = options_.first_qpn;
   host_.start_device(options_.mac);
   const driver::Capabilities& cap = nic().capabilities();
   qpn_used_.assign(cap.n_qp, false);
   cqn_used_.assign(cap.n_cq, false);
   mr_used_.assign(cap.n_mr, false);
   path_used_.assign(cap.n_path, false);
+  qpn_held_.assign(cap.n_qp, false);
 }
 
 void Adapter::forget() {
@@ -98,7 +100,7 @@ void Adapter::forget() {
   memories_.clear();
   queues_.clear();
   paths_.clear();
-  for (std::vector<bool>* used : {&qpn_used_, &cqn_used_, &mr_used_, &path_used_})
+  for (std::vector<bool>* used : {&qpn_used_, &cqn_used_, &mr_used_, &path_used_, &qpn_held_})
     std::fill(used->begin(), used->end(), false);
 }
 
@@ -117,9 +119,17 @@ uint32_t Adapter::take(uint32_t& next, uint32_t first, uint32_t count,
   throw std::runtime_error("a table of the NIC is full");
 }
 
-Buffer& Adapter::add_memory(uint64_t size, Access access) {
+// Neither in use nor held.
+uint32_t Adapter::take_qpn() {
+  std::vector<bool> busy = qpn_used_;
+  for (size_t i = 0; i < busy.size(); ++i) busy[i] = busy[i] || qpn_held_[i];
+  return take(next_qpn_, 2, static_cast<uint32_t>(busy.size()), busy);
+}
+
+Buffer& Adapter::add_memory(uint64_t size, Access access, Life life) {
   auto m = std::make_unique<Buffer>();
   m->size = size;
+  m->life = life;
   m->buffer = node_.dma().alloc(size);
   m->index = take(next_mr_, kFirstMr, static_cast<uint32_t>(mr_used_.size()), mr_used_);
   m->va = uint64_t{m->index} << 32 | (m->buffer.bus_addr() & mem::kPageMask);
@@ -143,13 +153,13 @@ Queue& Adapter::add_queue(const QueueOptions& o) {
   q->service = o.service;
   q->psn = o.psn;
   q->qkey = o.qkey;
+  q->life = o.life;
   q->cqn = take(next_cqn_, 0, static_cast<uint32_t>(cqn_used_.size()), cqn_used_);
   // Room for everything that both queues can hold, and as much again until the NIC hears of it.
   q->cq = nic().create_cq(q->cqn, std::min(std::max(o.log_sq, o.log_rq) + 2, kLogMaxCq));
   cqn_used_[q->cqn] = true;
   driver::QpRequest r;
-  r.qpn =
-      o.qpn != 0 ? o.qpn : take(next_qpn_, 2, static_cast<uint32_t>(qpn_used_.size()), qpn_used_);
+  r.qpn = o.qpn != 0 ? o.qpn : take_qpn();
   r.pd = 1;
   r.send_cqn = r.recv_cqn = static_cast<uint16_t>(q->cqn);
   r.service = service_of(o.service);
@@ -162,45 +172,85 @@ Queue& Adapter::add_queue(const QueueOptions& o) {
   return *queues_.back();
 }
 
+uint32_t Adapter::add_path(int gid, const roce::IpAddr& peer, const driver::Mac& mac,
+                           uint16_t source_port, Life life) {
+  driver::PathRequest p;
+  p.index = take(next_path_, 0, static_cast<uint32_t>(path_used_.size()), path_used_);
+  p.dmac = mac;
+  p.smac = options_.mac;
+  p.ipv6 = !roce::is_ipv4(peer);
+  p.sip = driver_ip(options_.gids.at(static_cast<size_t>(gid)));
+  p.dip = driver_ip(peer);
+  p.sport = source_port;
+  nic().create_path(p);
+  path_used_[p.index] = true;
+  paths_.emplace_back(p.index, life);
+  return p.index;
+}
+
 void Adapter::connect(Queue& q, const tools::Keys& theirs, const driver::Mac& peer,
+                      const Connection& c) {
+  prepare(q, theirs, peer, c);
+  start_sending(q);
+}
+
+void Adapter::prepare(Queue& q, const tools::Keys& theirs, const driver::Mac& peer,
                       const Connection& c) {
   q.theirs = theirs;
   q.mtu = c.mtu;
-  driver::PathRequest p;
-  p.index = q.path = take(next_path_, 0, static_cast<uint32_t>(path_used_.size()), path_used_);
-  p.dmac = peer;
-  p.smac = options_.mac;
-  const roce::IpAddr& own = options_.gids.at(static_cast<size_t>(c.gid));
-  p.ipv6 = !roce::is_ipv4(theirs.gid);
-  p.sip = driver_ip(own);
-  p.dip = driver_ip(theirs.gid);
-  p.sport = roce::udp_source_port(0, q.number(), theirs.qpn);
-  nic().create_path(p);
-  path_used_[p.index] = true;
-  paths_.push_back(p.index);
-  driver::ConnectRequest r;
+  q.path = add_path(c.gid, theirs.gid, peer, roce::udp_source_port(0, q.number(), theirs.qpn));
+  driver::ConnectRequest& r = q.attributes_;
   r.service = service_of(q.service);
   r.qkey = q.qkey;
   r.dest_qpn = theirs.qpn;
-  r.path = static_cast<uint16_t>(p.index);
+  r.path = static_cast<uint16_t>(q.path);
   r.mtu = mtu_code(c.mtu);
   r.rq_psn = theirs.psn;
   r.sq_psn = q.psn;
   r.timeout = c.timeout.value_or(options_.timeout);
+  r.rnr_retry = c.rnr_retry;
   r.max_rd_atomic = std::max<uint8_t>(1, c.max_rd_atomic);
+  r.max_dest_rd_atomic = std::max<uint8_t>(1, c.max_dest_rd_atomic);
   r.remote_write = r.remote_read = r.remote_atomic = c.remote_access;
+  nic().to_rtr(*q.qp, r);
+}
+
+void Adapter::start_sending(Queue& q) { nic().to_rts(*q.qp, q.attributes_); }
+
+void Adapter::open_datagrams(Queue& q) {
+  driver::ConnectRequest& r = q.attributes_;
+  r.service = service_of(q.service);
+  r.qkey = q.qkey;
+  r.sq_psn = q.psn;
   nic().connect(*q.qp, r);
 }
 
+void Adapter::destroy(const Queue& q) {
+  nic().modify_state(*q.qp, RNIC_QP_STATE_RESET);
+  nic().destroy(RNIC_CMD_OPCODE_DESTROY_QP, q.number(), "DESTROY_QP");
+  nic().destroy(RNIC_CMD_OPCODE_DESTROY_CQ, q.cqn, "DESTROY_CQ");
+  qpn_used_[q.number()] = cqn_used_[q.cqn] = false;
+}
+
 void Adapter::release() {
-  for (const auto& q : queues_) {
-    nic().modify_state(*q->qp, RNIC_QP_STATE_RESET);
-    nic().destroy(RNIC_CMD_OPCODE_DESTROY_QP, q->number(), "DESTROY_QP");
-    nic().destroy(RNIC_CMD_OPCODE_DESTROY_CQ, q->cqn, "DESTROY_CQ");
-  }
-  for (const auto& m : memories_) nic().destroy(RNIC_CMD_OPCODE_DESTROY_MR, m->index, "DESTROY_MR");
-  for (const uint32_t p : paths_) nic().destroy(RNIC_CMD_OPCODE_DESTROY_PATH, p, "DESTROY_PATH");
-  forget();
+  std::erase_if(queues_, [this](const auto& q) {
+    if (q->life != Life::kRun) return false;
+    destroy(*q);
+    return true;
+  });
+  std::erase_if(memories_, [this](const auto& m) {
+    if (m->life != Life::kRun) return false;
+    nic().destroy(RNIC_CMD_OPCODE_DESTROY_MR, m->index, "DESTROY_MR");
+    node_.dma().free(m->buffer);
+    mr_used_[m->index] = false;
+    return true;
+  });
+  std::erase_if(paths_, [this](const auto& p) {
+    if (p.second != Life::kRun) return false;
+    nic().destroy(RNIC_CMD_OPCODE_DESTROY_PATH, p.first, "DESTROY_PATH");
+    path_used_[p.first] = false;
+    return true;
+  });
 }
 
 bool Adapter::owes() const {

@@ -23,11 +23,15 @@
 
 namespace rnic::sim {
 
+// What release() destroys, and what stays until the device is reset.
+enum class Life : uint8_t { kRun, kDevice };
+
 struct Buffer {
   mem::DmaBuffer buffer;
   uint32_t index = 0, key = 0;
   uint64_t va = 0, size = 0;
   bool remote = false;
+  Life life = Life::kRun;
 };
 
 struct QueueOptions {
@@ -36,6 +40,7 @@ struct QueueOptions {
   uint32_t psn = 0;  // of its first packet
   uint32_t qpn = 0;  // 0: the next free one
   uint32_t qkey = 0x11111111;
+  Life life = Life::kRun;
 };
 
 // A QP with its completion queue.
@@ -65,6 +70,7 @@ class Queue {
   std::unique_ptr<driver::CompletionQueue> cq;
   std::unique_ptr<driver::QueuePair> qp;
   uint32_t psn = 0, cqn = 0, path = 0, qkey = 0;
+  Life life = Life::kRun;
   tools::Keys theirs;
   uint32_t mtu = 1024;
   uint32_t number() const { return qp->number(); }
@@ -73,6 +79,7 @@ class Queue {
   friend class Adapter;
   std::deque<std::pair<uint16_t, uint64_t>> in_flight_;  // WQE, messages up to it
   uint64_t receives_posted_ = 0, receives_done_ = 0;
+  driver::ConnectRequest attributes_;  // from RTR to RTS
 };
 
 class Adapter {
@@ -81,11 +88,13 @@ class Adapter {
     driver::Mac mac{};
     std::vector<roce::IpAddr> gids;
     uint8_t timeout = 6;
+    uint32_t first_qpn = 2;
   };
   struct Connection {
     int gid = 1;
     uint32_t mtu = 1024;
-    uint8_t max_rd_atomic = 16;
+    uint8_t max_rd_atomic = 16, max_dest_rd_atomic = 16;
+    uint8_t rnr_retry = 7;
     bool remote_access = true;
     std::optional<uint8_t> timeout;  // another one than the adapter's
   };
@@ -96,11 +105,22 @@ class Adapter {
   void reset();
 
   enum Access { kLocal, kRemote };
-  Buffer& add_memory(uint64_t size, Access access);
+  Buffer& add_memory(uint64_t size, Access access, Life life = Life::kRun);
   Queue& add_queue(const QueueOptions& options);
+  // Returns its number. `gid`: ours.
+  uint32_t add_path(int gid, const roce::IpAddr& peer, const driver::Mac& mac, uint16_t source_port,
+                    Life life = Life::kRun);
   // Makes a path to the peer's GID and takes the QP to RTS.
   void connect(Queue& q, const tools::Keys& theirs, const driver::Mac& peer,
                const Connection& connection);
+  // The same in two steps: until the second one the QP only receives.
+  void prepare(Queue& q, const tools::Keys& theirs, const driver::Mac& peer,
+               const Connection& connection);
+  void start_sending(Queue& q);
+  // A UD QP, which needs no peer for that.
+  void open_datagrams(Queue& q);
+  // A QP number that must not be used again yet; until it may.
+  void hold(uint32_t qpn, bool on) { qpn_held_.at(qpn) = on; }
   // Destroys all of it.
   void release();
 
@@ -108,10 +128,14 @@ class Adapter {
   bool owes() const;
   const std::vector<std::unique_ptr<Queue>>& queues() const { return queues_; }
   const std::vector<roce::IpAddr>& gids() const { return options_.gids; }
+  const driver::Mac& mac() const { return options_.mac; }
   driver::Device& nic() { return host_.nic(); }
+  driver::EventQueue& events() { return host_.events(); }
 
  private:
   uint32_t take(uint32_t& next, uint32_t first, uint32_t count, const std::vector<bool>& used);
+  uint32_t take_qpn();
+  void destroy(const Queue& q);
   void forget();
 
   Node& node_;
@@ -119,8 +143,9 @@ class Adapter {
   Host host_;
   std::vector<std::unique_ptr<Buffer>> memories_;
   std::vector<std::unique_ptr<Queue>> queues_;
-  std::vector<uint32_t> paths_;
+  std::vector<std::pair<uint32_t, Life>> paths_;
   std::vector<bool> qpn_used_, cqn_used_, mr_used_, path_used_;
+  std::vector<bool> qpn_held_;
   uint32_t next_qpn_ = 2, next_cqn_ = 0, next_mr_ = 1, next_path_ = 0;
   uint8_t tag_ = 0;
 };

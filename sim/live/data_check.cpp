@@ -45,15 +45,24 @@ void DataCheck::add_memory(const Buffer& m) {
   regions_.push_back(std::move(r));
 }
 
+void DataCheck::set_memory(const Buffer& m) {
+  for (Region& r : regions_) {
+    if (r.memory == &m) m.buffer.read(0, r.image.data(), r.image.size());
+  }
+}
+
 void DataCheck::add_queue(const Queue& q) {
   Stream s;
   s.service = q.service;
   s.peer_qpn = q.theirs.qpn;
   s.mtu = q.mtu;
+  s.qkey = q.qkey;
   s.out_psn = q.psn;
   s.in_psn = q.theirs.psn;
   streams_[q.number()] = std::move(s);
 }
+
+void DataCheck::set_peer(const Queue& q) { streams_.at(q.number()).peer_qpn = q.theirs.qpn; }
 
 void DataCheck::expect(uint32_t qpn, std::shared_ptr<const Bytes> bytes) {
   streams_.at(qpn).expected.push_back(std::move(bytes));
@@ -230,6 +239,7 @@ void DataCheck::out_response(Stream& s, const roce::FrameView& v) {
 void DataCheck::in_request(Stream& s, const roce::FrameView& v) {
   const roce::OpcodeInfo& info = v.info();
   if (s.service == tools::Service::kUd) {
+    if (v.qkey != s.qkey) return;  // the NIC drops it
     s.received.push_back({v.psn, Bytes(v.payload().begin(), v.payload().end())});
     return;
   }

@@ -32,7 +32,11 @@ class DataCheck final : public wire::FrameObserver {
 
   // The peer may read and write it from now on.
   void add_memory(const Buffer& m);
+  // Our program has written to it.
+  void set_memory(const Buffer& m);
   void add_queue(const Queue& q);
+  // The peer of a UD queue.
+  void set_peer(const Queue& q);
   void expect(uint32_t qpn, std::shared_ptr<const Bytes> bytes);
   // The next SEND of the peer, answer to a READ, answer to an ATOMIC, in order.
   std::optional<Bytes> next_received(uint32_t qpn);
@@ -72,7 +76,7 @@ class DataCheck final : public wire::FrameObserver {
   };
   struct Stream {
     tools::Service service = tools::Service::kRc;
-    uint32_t peer_qpn = 0, mtu = 1024;
+    uint32_t peer_qpn = 0, mtu = 1024, qkey = 0;
     uint32_t out_psn = 0, in_psn = 0;  // next of each side's requests
     Bytes out, in;                     // messages under way
     uint32_t in_first = 0;             // PSN

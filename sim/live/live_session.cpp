@@ -8,6 +8,7 @@
 #include <set>
 
 #include "regs/gen/rnic_regs.h"
+#include "sim/live/cm_connect.hpp"
 
 namespace rnic::sim {
 
@@ -50,7 +51,7 @@ struct LiveSession::Job {
   tools::Options options;
   std::unique_ptr<tools::Listener> listener;
   std::unique_ptr<tools::Channel> channel;
-  std::unique_ptr<ToolRun> tool;
+  std::unique_ptr<Program> tool;
   tools::Scheduler::Handle handle;
 };
 
@@ -97,6 +98,7 @@ bool LiveSession::run() {
   if (world_->clock() != nullptr && world_->clock()->untold())
     problem(settings_.clock + ": the peer's clock does not see its frames");
   check_counters();
+  for (const std::string& text : world_->cm().check().problems()) problem("QP 1: " + text);
   world_->record().close();
   for (const std::string& m : world_->record().tap().messages()) problem("wire: " + m);
   if (!options_.wire_json.empty()) write_wire_json();
@@ -126,14 +128,20 @@ tools::Task<void> LiveSession::work(Job& job) {
   Party p;
   p.nic = &world_->nic();
   p.check = &world_->check();
+  p.cm = &world_->cm();
   p.scheduler = &world_->scheduler();
   p.resolve = [this](const roce::IpAddr& ip) { world_->net().resolve(world_->wall(), ip); };
   p.lookup = [this](const roce::IpAddr& ip) { return world_->net().lookup(ip); };
+  p.address = [&job](const std::string& host, int) {
+    const auto ip = parse_address(host);
+    if (!ip) throw tools::ToolError(job.options.command + ": '" + host + "' is no IP address");
+    return *ip;
+  };
   p.now = [this] { return world_->now_ps(); };
   p.mtu = settings_.world.mtu;
   p.seed = mem::substream(settings_.world.seed,
                           fmt::format("tool.{}.{}", results_.size(), job.options.command));
-  job.tool = std::make_unique<ToolRun>(p, job.options, std::move(job.channel), print_);
+  job.tool = make_program(p, job.options, std::move(job.channel), print_);
   co_await job.tool->run();
 }
 
@@ -141,7 +149,11 @@ void LiveSession::make_jobs(const LiveRun& run, std::vector<std::unique_ptr<Job>
   for (const std::string& command : run.commands) {
     auto job = std::make_unique<Job>();
     job->options = tools::parse_command(command);
-    if (job->options.server()) {
+    if (job->options.cm) {
+      if (job->options.server())
+        print_(
+            fmt::format("rnic-sim: listening on rdma_cm port {}: {}", job->options.port, command));
+    } else if (job->options.server()) {
       job->listener = std::make_unique<tools::Listener>(job->options.port);
       print_(fmt::format("rnic-sim: listening on 127.0.0.1:{}: {}", job->options.port, command));
     } else {
@@ -165,7 +177,7 @@ void LiveSession::run_one(const LiveRun& run) {
   world_->more_fds = [&jobs](std::vector<int>& fds) {
     for (const auto& j : jobs) {
       if (j->listener) fds.push_back(j->listener->fd());
-      if (j->tool && j->tool->channel().fd() >= 0) fds.push_back(j->tool->channel().fd());
+      if (j->tool && j->tool->fd() >= 0) fds.push_back(j->tool->fd());
     }
   };
   const uint64_t out_before = world_->frames_out();
@@ -182,7 +194,7 @@ void LiveSession::run_one(const LiveRun& run) {
     was_reset = true;
     world_->scheduler().cancel();
     world_->check().forget();
-    world_->nic().reset();
+    world_->reset();
   };
   for (const auto& j : jobs) j->handle = world_->scheduler().spawn(work(*j));
   const auto busy = [&] {
@@ -214,6 +226,7 @@ void LiveSession::run_one(const LiveRun& run) {
   common.wall_s = std::chrono::duration<double>(WallClock::now() - began).count();
   judge(run, jobs, why, common);
   world_->scheduler().cancel();
+  end_connections();
   if (!was_reset) world_->nic().release();
 }
 
@@ -221,6 +234,12 @@ void LiveSession::pause(WallClock::time_point end) {
   resume_ = false;
   print_("rnic-sim: pause");
   world_->pause([&] { return resume_ || interrupt_ || WallClock::now() >= end; });
+}
+
+// What a run has left open: the peer hears of it.
+void LiveSession::end_connections() {
+  world_->cm().abandon();
+  if (world_->cm().turn()) world_->settle();
 }
 
 void LiveSession::judge(const LiveRun& run, std::vector<std::unique_ptr<Job>>& jobs,
@@ -278,6 +297,14 @@ void LiveSession::check_counters() {
   }
 }
 
+json LiveSession::cm_json() const {
+  const cm::Counters& c = world_->cm().counters();
+  return {{"sent", c.sent},           {"received", c.received},
+          {"repeated", c.repeated},   {"duplicates", c.duplicates},
+          {"malformed", c.malformed}, {"unexpected", c.unexpected},
+          {"waits", c.waits},         {"established_by_data", world_->cm().comm_est()}};
+}
+
 json LiveSession::result() const {
   json runs = json::array();
   for (const RunResult& r : results_) {
@@ -290,7 +317,7 @@ json LiveSession::result() const {
          {"problem", r.problem},
          {"status", r.tool.status},
          {"size", o.size},
-         {"count", o.count},
+         {"count", o.count != 0 ? o.count : r.tool.count},
          {"qps", o.qps},
          {"mtu", r.tool.mtu},
          {"bytes_checked", r.bytes_checked},
@@ -315,6 +342,7 @@ json LiveSession::result() const {
             {"cut", world_->record().cut()},
             {"faults", world_->record().fault_counts()}}},
           {"clock", {{"stops", world_->clock() == nullptr ? 0 : world_->clock()->stops()}}},
+          {"cm", cm_json()},
           {"counters", counters_}};
 }
 
@@ -323,10 +351,12 @@ void LiveSession::write_wire_json() const {
   std::vector<const RunResult*> list;
   for (const RunResult& r : results_) {
     // What can be replayed: RC, one QP, one role in a file, keys that both sides know, receives
-    // that were always there.
+    // that were always there. rping's client has two memories with a key each, a replay has one.
     const bool known = r.tool.status == kSuccess || r.options.server();
-    const bool whole = r.alone && known && !r.waited && r.options.service == tools::Service::kRc &&
-                       r.tool.theirs.size() == 1 && r.last_frame > r.first_frame;
+    const bool one_memory = r.options.kind != tools::Kind::kRping;
+    const bool whole = r.alone && known && one_memory && !r.waited &&
+                       r.options.service == tools::Service::kRc && r.tool.theirs.size() == 1 &&
+                       r.last_frame > r.first_frame;
     if (whole && (list.empty() || list[0]->options.client() == r.options.client()))
       list.push_back(&r);
   }
@@ -366,6 +396,7 @@ void LiveSession::write_wire_json() const {
                     {"params",
                      {{"A_client", nic_is_client ? mine : theirs},
                       {"B_server", nic_is_client ? theirs : mine}}}});
+    if (r->options.cm) runs.back()["only_qps"] = true;
   }
   json all = {{"file", "wire.pcap"},
               {"title", "rnic-sim live " + settings_.world.title},

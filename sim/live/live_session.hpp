@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/live/live_world.hpp"
-#include "sim/live/tool_run.hpp"
+#include "sim/live/program.hpp"
 
 namespace rnic::sim {
 
@@ -59,7 +59,9 @@ class LiveSession {
   tools::Task<void> work(Job& job);
   void judge(const LiveRun& run, std::vector<std::unique_ptr<Job>>& jobs, const std::string& why,
              RunResult common);
+  void end_connections();
   void check_counters();
+  nlohmann::json cm_json() const;
   void problem(const std::string& text);
   void write_wire_json() const;
 

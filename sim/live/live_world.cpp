@@ -62,13 +62,29 @@ LiveWorld::LiveWorld(const LiveSettings& settings, std::unique_ptr<ethlink::EthL
   o.mac = settings_.mac;
   o.gids = net_.config().ips;
   o.timeout = settings_.timeout;
+  o.first_qpn = settings_.first_qpn;
   adapter_ = std::make_unique<Adapter>(world_, *node_, s.host, o);
+  CmPort::Config cm;
+  cm.nic = adapter_.get();
+  cm.resolve = [this](const roce::IpAddr& ip) { net_.resolve(wall(), ip); };
+  cm.lookup = [this](const roce::IpAddr& ip) { return net_.lookup(ip); };
+  cm.clock = [this] { return cm_time(); };
+  cm.response_timeout = settings_.cm_response;
+  cm.seed = mem::substream(s.seed, "cm.a");
+  cm_ = std::make_unique<CmPort>(cm);
+  cable_->add_observer(&cm_->observer());
 }
 
 void LiveWorld::start() {
   world_.power_on();
   adapter_->start();
+  cm_->open();
   settle();
+}
+
+void LiveWorld::reset() {
+  adapter_->reset();
+  cm_->open();
 }
 
 hostnet::Time LiveWorld::wall() const {
@@ -81,6 +97,11 @@ hostnet::Time LiveWorld::wall() const {
 double LiveWorld::peer_seconds() const {
   return clock_ ? clock_->seconds()
                 : std::chrono::duration<double>(WallClock::now() - start_).count();
+}
+
+// The connection manager goes by the same clock.
+cm::Time LiveWorld::cm_time() const {
+  return std::chrono::duration_cast<cm::Time>(std::chrono::duration<double>(peer_seconds()));
 }
 
 void LiveWorld::take_in(TimePs now) {
@@ -185,6 +206,11 @@ void LiveWorld::rest(WallClock::time_point deadline) {
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(*again - wall()).count();
     limit_ms = static_cast<int>(std::clamp<int64_t>(ms + 1, 0, limit_ms));
   }
+  if (const auto again = cm_->next_deadline()) {
+    const auto ms =
+        std::chrono::duration_cast<std::chrono::milliseconds>(*again - cm_time()).count();
+    limit_ms = static_cast<int>(std::clamp<int64_t>(ms + 1, 0, limit_ms));
+  }
   const bool owes = adapter_->owes();
   if (owes && peer_seconds() - seen_s_ >= settings_.patience_s && link_->backlog() == 0) {
     // Only the NIC's own timers can go on now.
@@ -204,6 +230,7 @@ bool LiveWorld::run_while(const std::function<bool()>& busy, WallClock::time_poi
   for (;;) {
     net_.advance(wall());
     take_net();
+    if (cm_->turn()) touch();
     if (scheduler_.run_ready()) touch();
     if (on_turn) on_turn();
     if (!busy()) return true;

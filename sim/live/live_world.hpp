@@ -21,6 +21,7 @@
 #include "harness/tools/task.hpp"
 #include "harness/wire/faults.hpp"
 #include "sim/live/adapter.hpp"
+#include "sim/live/cm_port.hpp"
 #include "sim/live/data_check.hpp"
 #include "sim/live/settings.hpp"
 #include "sim/live/wire_record.hpp"
@@ -50,6 +51,9 @@ class LiveWorld final : public RawPort, public pcie::Observer {
   const std::atomic<bool>* interrupt = nullptr;
 
   Adapter& nic() { return *adapter_; }
+  CmPort& cm() { return *cm_; }
+  // Resets the NIC, whose connections are forgotten.
+  void reset();
   DataCheck& check() { return check_; }
   tools::Scheduler& scheduler() { return scheduler_; }
   hostnet::HostNet& net() { return net_; }
@@ -73,6 +77,7 @@ class LiveWorld final : public RawPort, public pcie::Observer {
   void rest(WallClock::time_point deadline);
   void wait_sockets(int limit_ms);
   double peer_seconds() const;
+  cm::Time cm_time() const;
   void seen() { seen_s_ = peer_seconds(); }
   void note_sent();
 
@@ -87,6 +92,7 @@ class LiveWorld final : public RawPort, public pcie::Observer {
   std::unique_ptr<wire::CableFaults> faults_;
   hostnet::HostNet net_;
   std::unique_ptr<Adapter> adapter_;
+  std::unique_ptr<CmPort> cm_;
   tools::Scheduler scheduler_;
 
   TimePs settle_ps_ = 0, last_activity_ps_ = 0;

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "harness/hostnet/packets.hpp"
+#include "sim/live/cm_connect.hpp"
 #include "sim/live/wire_record.hpp"
 
 namespace rnic::sim {
@@ -13,6 +14,7 @@ namespace {
 
 constexpr TimePs kStretchPs = 20'000;     // between looks at the programs
 constexpr TimePs kSettlePs = 10'000'000;  // last ACKs and CQEs
+constexpr uint8_t kPacketLifetime = 0;    // 4.096 us one way
 
 driver::Mac mac_of(size_t side) { return {2, 0, 0, 0, 0, static_cast<uint8_t>(side + 1)}; }
 
@@ -29,7 +31,8 @@ struct Side {
   Node* node = nullptr;
   std::unique_ptr<Adapter> nic;
   std::unique_ptr<DataCheck> check;
-  std::unique_ptr<ToolRun> tool;
+  std::unique_ptr<Program> tool;
+  std::unique_ptr<CmPort> cm;
 };
 
 NodeConfig node_config(const Settings& s, const std::string& name) {
@@ -44,6 +47,25 @@ NodeConfig node_config(const Settings& s, const std::string& name) {
   c.dma.layout = s.layout;
   c.dma.seed = mem::substream(s.seed, "memory." + name);
   return c;
+}
+
+// Its clock is the simulation's, and its time-outs are as short.
+std::unique_ptr<CmPort> make_cm(const Side& side, size_t i, const PairOptions& options,
+                                wire::Link& link, const World& world) {
+  CmPort::Config c;
+  c.nic = side.nic.get();
+  c.end = static_cast<int>(i);
+  c.resolve = [](const roce::IpAddr&) {};
+  c.lookup = [i](const roce::IpAddr&) { return std::optional<driver::Mac>(mac_of(1 - i)); };
+  c.clock = [&world] { return cm::Time{static_cast<int64_t>(world.now_ps() / 1'000)}; };
+  c.response_timeout = options.cm_response;
+  c.packet_lifetime = kPacketLifetime;
+  c.ack_timeout = options.timeout;
+  c.seed = mem::substream(options.world.seed, i == 0 ? "cm.a" : "cm.b");
+  auto port = std::make_unique<CmPort>(c);
+  link.add_observer(&port->observer());
+  port->open();
+  return port;
 }
 
 }  // namespace
@@ -72,7 +94,7 @@ PairResult run_pair(const tools::Options& client, const PairOptions& options,
 
   tools::Scheduler scheduler;
   auto channels = tools::memory_channels();
-  tools::Options server = client;
+  tools::Options server = options.server.value_or(client);
   server.host.clear();
   record.begin_run(client.mtu == 0 ? s.mtu : client.mtu);
   for (size_t i = 0; i < 2; ++i) {
@@ -83,16 +105,23 @@ PairResult run_pair(const tools::Options& client, const PairOptions& options,
     o.timeout = options.timeout;
     side.nic = std::make_unique<Adapter>(world, *side.node, s.host, o);
     side.nic->start();
+    side.cm = make_cm(side, i, options, link, world);
     Party p;
     p.nic = side.nic.get();
     p.check = checks[i].get();
+    p.cm = side.cm.get();
     p.scheduler = &scheduler;
     p.resolve = [](const roce::IpAddr&) {};
     p.lookup = [i](const roce::IpAddr&) { return std::optional<driver::Mac>(mac_of(1 - i)); };
     p.now = [&world] { return world.now_ps(); };
     p.mtu = s.mtu;
     p.seed = mem::substream(s.seed, i == 0 ? "tool.a" : "tool.b");
-    side.tool = std::make_unique<ToolRun>(
+    p.address = [&options, i](const std::string& host, int gid) {
+      const auto known = gids_of(1 - i, options.ipv6);
+      if (const auto ip = parse_address(host)) return *ip;
+      return known.at(static_cast<size_t>(gid));
+    };
+    side.tool = make_program(
         p, i == 0 ? client : server, std::move(i == 0 ? channels.first : channels.second),
         i == 0 ? print : [](const std::string&) {});
   }
@@ -102,6 +131,7 @@ PairResult run_pair(const tools::Options& client, const PairOptions& options,
   uint64_t frames = 0;
   TimePs moved = world.now_ps();
   while (!handles[0].done() || !handles[1].done()) {
+    for (const Side& side : sides) side.cm->turn();
     const bool ran = scheduler.run_ready();
     if (ran || record.frames() != frames) {
       frames = record.frames();
@@ -127,7 +157,14 @@ PairResult run_pair(const tools::Options& client, const PairOptions& options,
     result.bytes_checked += checks[i]->bytes_checked();
   }
   scheduler.cancel();
-  for (Side& side : sides) side.nic->release();
+  result.client_cm = sides[0].cm->counters();
+  result.server_cm = sides[1].cm->counters();
+  for (size_t i = 0; i < 2; ++i) {
+    result.established_by_data += sides[i].cm->comm_est();
+    for (const std::string& text : sides[i].cm->check().problems())
+      result.problems.push_back(fmt::format("{}: QP 1: {}", i == 0 ? "client" : "server", text));
+    sides[i].nic->release();
+  }
   record.close();
   for (const std::string& m : record.tap().messages()) result.problems.push_back("wire: " + m);
   result.resent = record.resent(0) + record.resent(1);

@@ -7,11 +7,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "sim/live/program.hpp"
 #include "sim/live/settings.hpp"
-#include "sim/live/tool_run.hpp"
 
 namespace rnic::sim {
 
@@ -20,6 +21,8 @@ struct PairOptions {
   std::string pcap_file;                  // empty: none
   bool ipv6 = true;                       // GID 2 too
   uint8_t timeout = 6;                    // of the QPs, 4.096 us * 2^n
+  uint8_t cm_response = 5;                // of the connection managers
+  std::optional<tools::Options> server;   // else as the client, without the host
   TimePs idle_limit_ps = 20'000'000'000;  // nothing on the cable for so long: it is stuck
 };
 
@@ -28,6 +31,8 @@ struct PairResult {
   std::vector<std::string> problems;
   uint64_t bytes_checked = 0;  // by both sides
   uint64_t resent = 0, frames = 0, roce_frames = 0;
+  cm::Counters client_cm, server_cm;
+  uint64_t established_by_data = 0;  // the RTU came later or never
   double simulated_us = 0;
 };
 

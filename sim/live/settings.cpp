@@ -51,6 +51,10 @@ void read_live(Reader& r, LiveSettings& s) {
   uint64_t timeout = s.timeout, patience = 1'000'000'000'000, limit = 120 * patience;
   r.opt("timeout", timeout, unsigned_integer(1, 31));
   s.timeout = static_cast<uint8_t>(timeout);
+  r.opt("first_qpn", s.first_qpn, unsigned_integer(2, 255));
+  uint64_t response = s.cm_response;
+  r.opt("cm_response", response, unsigned_integer(1, 31));
+  s.cm_response = static_cast<uint8_t>(response);
   r.opt("settle", s.settle_ps, duration(100'000, 1'000'000'000));
   r.opt("patience", patience, duration(1'000'000'000));
   r.opt("limit", limit, duration(1'000'000'000'000));

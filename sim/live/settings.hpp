@@ -29,6 +29,8 @@ struct LiveSettings {
   roce::IpAddr ip = roce::ipv4_address(10, 77, 0, 9);
   std::optional<roce::IpAddr> ip6;
   uint8_t timeout = 6;
+  uint32_t first_qpn = 2;
+  uint8_t cm_response = 20;  // of the connection manager, 4.096 us * 2^n of wall time
   TimePs settle_ps = 1'000'000;
   double patience_s = 1, limit_s = 120;
   std::vector<LiveRun> runs;

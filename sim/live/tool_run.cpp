@@ -22,7 +22,7 @@ constexpr uint32_t kGrhBytes = 40;
 constexpr uint32_t kTargetMargin = 8192;  // perftest moves small messages about within two pages
 constexpr uint64_t kSlotMemory = 64u << 20;
 constexpr uint32_t kOutReads = 16;
-constexpr uint64_t kUdQkey = 0x11111111;
+constexpr uint32_t kCmUdQkey = 0x01234567;  // of every UD QP of rdma_cm
 
 uint32_t log2_up(uint32_t n) { return static_cast<uint32_t>(std::bit_width(std::max(n, 4u) - 1)); }
 
@@ -40,6 +40,7 @@ ToolRun::ToolRun(Party party, tools::Options options, std::unique_ptr<tools::Cha
 
 Task<void> ToolRun::run() {
   try {
+    if (options_.cm) co_await cm_channel();
     make_queues();
     if (options_.kind == Kind::kPingpong) {
       co_await pingpong();
@@ -50,18 +51,18 @@ Task<void> ToolRun::run() {
     }
   } catch (const QueueFailed& e) {
     result_.status = e.what();
+  } catch (const CmRefused& e) {
+    result_.status = e.status;
+    result_.problem = e.what();
   } catch (const std::exception& e) {
     result_.problem = e.what();
   }
-  channel_->close();
-  for (const Queue* q : queues_) {
-    if (result_.status != "SUCCESS") break;
-    if (!q->failure.empty()) {
-      result_.status = q->failure;
-    } else if (const std::string r = party_.check->refusal(q->number()); !r.empty()) {
-      result_.status = r;
-    }
+  if (channel_) channel_->close();
+  if (options_.cm && options_.server()) {
+    party_.cm->stop_listening(service());
+    party_.cm->stop_listening(datagram_service());
   }
+  if (result_.status == "SUCCESS") result_.status = status_of(queues_, *party_.check);
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -72,7 +73,8 @@ void ToolRun::make_queues() {
   const bool requests = options_.client() || options_.kind != Kind::kBandwidth;
   const uint64_t total =
       options_.duration_s > 0 ? ~uint64_t{0} : options_.count * options_.sizes().size();
-  slot_bytes_ = size + (options_.service == Service::kUd ? kGrhBytes : 0);
+  slot_bytes_ = std::max(size, greeted() ? kGreetingBytes : 0) +
+                (options_.service == Service::kUd ? kGrhBytes : 0);
   slots_ =
       receives
           ? static_cast<uint32_t>(std::min<uint64_t>(
@@ -83,6 +85,7 @@ void ToolRun::make_queues() {
   const uint32_t blocks = 1 + (options_.inline_size + 31) / RNIC_WQE_BLOCK;
   q.log_sq = log2_up(std::max(2 * blocks, (options_.tx_depth + 1) * blocks));
   q.log_rq = log2_up(slots_);
+  if (options_.cm) q.qkey = kCmUdQkey;
   for (uint32_t i = 0; i < options_.qps; ++i) {
     q.psn = static_cast<uint32_t>(random_()) & 0xFFFFFF;
     queues_.push_back(&party_.nic->add_queue(q));
@@ -111,7 +114,7 @@ void ToolRun::make_queues() {
                  : nullptr);
     answers_.push_back(0);
     next_slot_.push_back(0);
-    receives_left_.push_back(total);
+    receives_left_.push_back(total + (greeted() && options_.duration_s == 0 ? 1 : 0));
     result_.mine.push_back(keys_of(*queues_.back()));
   }
 }
@@ -132,6 +135,7 @@ Keys ToolRun::keys_of(const Queue& q) const {
     throw tools::ToolError(fmt::format("GID {}: this NIC has {} of them (live.ip6 makes the third)",
                                        options_.gid, gids.size()));
   k.gid = gids[static_cast<size_t>(options_.gid)];
+  k.gid_index = static_cast<uint32_t>(options_.gid);
   return k;
 }
 
@@ -151,6 +155,7 @@ Task<void> ToolRun::connect_queue(Queue& q, Keys theirs) {
 }
 
 void ToolRun::refill(size_t n) {
+  if (options_.verb != Verb::kSend) return;
   Queue& q = *queues_[n];
   bool any = false;
   while (receives_left_[n] > 0 && q.receive_room() > (1u << q.qp->log_rq()) - slots_) {
@@ -164,7 +169,6 @@ void ToolRun::refill(size_t n) {
 }
 
 void ToolRun::post_first_receives() {
-  if (options_.verb != Verb::kSend) return;
   for (size_t n = 0; n < queues_.size(); ++n) refill(n);
 }
 
@@ -197,7 +201,7 @@ driver::WorkRequest ToolRun::request(size_t n, uint32_t size, bool signaled) {
     r.local = {{source_[n]->key, size, source_[n]->va}};
   }
   if (q.service == Service::kUd) {
-    r.remote_va = kUdQkey | uint64_t{q.theirs.qpn} << 32;
+    r.remote_va = q.qkey | uint64_t{q.theirs.qpn} << 32;
     r.rkey = q.path;
   } else if (options_.verb != Verb::kSend) {
     r.remote_va = q.theirs.vaddr;
@@ -489,12 +493,15 @@ Task<void> ToolRun::perftest_client() {
   tools::Scheduler& s = *party_.scheduler;
   tools::Channel& c = *channel_;
   if (options_.exchange_versions) result_.mtu = co_await tools::hello_client(s, c, result_.mtu);
+  if (options_.cm) co_await cm_client_queues();
   std::vector<Keys> theirs;
   for (const Keys& k : result_.mine) {
     const Keys t = co_await tools::swap_keys(s, c, k);
     theirs.push_back(t);
   }
-  for (size_t n = 0; n < queues_.size(); ++n) co_await connect_queue(*queues_[n], theirs[n]);
+  for (size_t n = 0; n < queues_.size() && !options_.cm; ++n)
+    co_await connect_queue(*queues_[n], theirs[n]);
+  if (options_.cm) take_keys(theirs);
   if (options_.kind == Kind::kLatency) post_first_receives();
   const tools::Waits waits = tools::waits_of(options_.kind, options_.verb);
   for (const Keys& k : result_.mine) (void)co_await tools::swap_keys(s, c, k);
@@ -529,6 +536,7 @@ Task<void> ToolRun::perftest_client() {
     co_await wait_for_peer(1);
   }
   if (!(latency && options_.verb == Verb::kWrite)) co_await tools::swap_done(s, c);
+  if (options_.cm) co_await cm_close();
   print_(tools::closing_line());
 }
 
@@ -548,6 +556,7 @@ Task<void> ToolRun::perftest_server() {
   tools::Scheduler& s = *party_.scheduler;
   tools::Channel& c = *channel_;
   if (options_.exchange_versions) result_.mtu = co_await tools::hello_server(s, c, result_.mtu);
+  if (options_.cm) co_await cm_server_queues();
   std::vector<Keys> theirs;
   tools::Scheduler::Handle traffic;
   bool going = false;
@@ -573,22 +582,28 @@ Task<void> ToolRun::perftest_server() {
       theirs.push_back(m.keys);
     } else if (k == n) {
       // The second round: the client is ready, so are we.
-      for (unsigned i = 0; i < n; ++i) co_await connect_queue(*queues_[i], theirs[i]);
+      for (unsigned i = 0; i < n && !options_.cm; ++i)
+        co_await connect_queue(*queues_[i], theirs[i]);
+      if (options_.cm) take_keys(theirs);
       post_first_receives();
     }
     // Without acknowledgements the client is ahead of its messages: it waits for us to have them.
     if (k >= 2 * n + 2 && options_.service != Service::kRc && options_.kind == Kind::kBandwidth &&
         !options_.all && options_.duration_s == 0)
       co_await s.until([&traffic] { return traffic.done(); }, "the last messages");
-    c.write(tools::encode_perftest(result_.mine[k < n ? k : k < 2 * n ? k - n : 0]));
+    c.write(tools::encode_keys(c, result_.mine[k < n ? k : k < 2 * n ? k - n : 0]));
     if (k == 2 * n && !going) {
       going = true;
       traffic = s.spawn(server_traffic());
     }
+    if (options_.cm && rounds == cm_rounds()) break;  // no further word comes
   }
   if (!going) throw tools::ExchangeError("the client ended before any traffic");
-  co_await s.until([&traffic] { return traffic.done(); }, "the end of the traffic");
+  if (options_.cm && options_.duration_s > 0) ended_ = true;
+  co_await s.until([&] { return traffic.done() || cm_lost(); }, "the end of the traffic");
+  if (!traffic.done()) throw tools::ChannelClosed("the client went in the middle of the traffic");
   traffic.check();
+  if (options_.cm) co_await cm_close();
 }
 
 }  // namespace rnic::sim

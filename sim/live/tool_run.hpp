@@ -14,54 +14,24 @@
 #include <string>
 #include <vector>
 
-#include "harness/tools/channel.hpp"
-#include "harness/tools/exchange.hpp"
-#include "harness/tools/options.hpp"
 #include "harness/tools/report.hpp"
-#include "sim/live/adapter.hpp"
-#include "sim/live/data_check.hpp"
+#include "sim/live/queue_channel.hpp"
 
 namespace rnic::sim {
 
-// What a run needs of its NIC and of the world.
-struct Party {
-  Adapter* nic = nullptr;
-  DataCheck* check = nullptr;
-  tools::Scheduler* scheduler = nullptr;
-  std::function<void(const roce::IpAddr&)> resolve;  // starts to look for the MAC
-  std::function<std::optional<driver::Mac>(const roce::IpAddr&)> lookup;
-  std::function<TimePs()> now;
-  uint32_t mtu = 4096;  // largest
-  uint64_t seed = 1;
-};
-
-// A message of ours has failed; what() is the status.
-class QueueFailed : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-struct ToolResult {
-  std::string status = "SUCCESS";  // first that is not, or what the NIC refused the peer with
-  std::string problem;             // of the exchange or the data
-  uint32_t mtu = 0;
-  std::vector<tools::Keys> mine, theirs;
-};
-
-class ToolRun {
+class ToolRun final : public Program {
  public:
   ToolRun(Party party, tools::Options options, std::unique_ptr<tools::Channel> channel,
           std::function<void(const std::string&)> print);
 
-  // Ends without an exception; the result tells.
-  tools::Task<void> run();
-  const ToolResult& result() const { return result_; }
-  // Queues of this run.
-  const std::vector<Queue*>& queues() const { return queues_; }
-  tools::Channel& channel() { return *channel_; }
+  tools::Task<void> run() override;
+  const ToolResult& result() const override { return result_; }
+  const std::vector<Queue*>& queues() const override { return queues_; }
+  int fd() const override { return channel_ == nullptr ? -1 : channel_->fd(); }
 
  private:
   using Bytes = std::vector<uint8_t>;
+  static constexpr uint32_t kGreetingBytes = 4;
 
   // Resources
   void make_queues();
@@ -80,6 +50,23 @@ class ToolRun {
   tools::Task<void> wait_for_peer(unsigned times);
   tools::Task<void> perftest_server();
   tools::Task<void> server_traffic();
+
+  // Through the connection manager (tool_cm.cpp): the channel, then the QPs of the traffic.
+  uint64_t service() const;           // of connections
+  uint64_t datagram_service() const;  // of UD
+  tools::Task<void> cm_channel();
+  tools::Task<void> cm_client_queues();
+  tools::Task<void> cm_server_queues();
+  tools::Task<void> cm_find(size_t n);
+  tools::Task<void> cm_serve_lookup(size_t n);
+  tools::Task<void> cm_close();
+  tools::Task<void> cm_wait();
+  unsigned cm_rounds() const;
+  bool cm_lost();
+  // The client of a UD latency tells its QPN in a first message.
+  bool greeted() const;
+  // Addresses and keys of the peer's memory.
+  void take_keys(const std::vector<tools::Keys>& theirs);
 
   // Traffic
   tools::Task<void> bandwidth(uint32_t size, tools::BandwidthReport& report);
@@ -109,6 +96,9 @@ class ToolRun {
   uint32_t slots_ = 0, slot_bytes_ = 0;
   std::vector<uint64_t> next_slot_, receives_left_;  // per QP
   bool ended_ = false;                               // the client says so
+  QueueChannel* cm_channel_ = nullptr;               // channel_, over a QP
+  std::vector<CmPort::Ref> connections_;             // of queues_
+  std::optional<cm::Time> lost_at_;                  // they are gone since
 };
 
 }  // namespace rnic::sim

@@ -421,6 +421,22 @@ uint64_t recorded_transaction(size_t index) {
 
 }  // namespace
 
+TEST_CASE("the first packet to a QP has the PSN that its REQ or REP named", "[manager]") {
+  std::map<uint32_t, uint32_t> named = {{recorded<Req>(0).qpn, recorded<Req>(0).psn},
+                                        {recorded<Rep>(1).qpn, recorded<Rep>(1).psn}};
+  rnic::pcap::PcapReader file(std::string(RNIC_SOURCE_DIR) + "/tests/captures/rping_v4.pcap");
+  rnic::pcap::PcapPacket packet;
+  while (file.next(packet) && !named.empty()) {
+    rnic::roce::FrameView frame;
+    REQUIRE(rnic::roce::parse_frame(packet.bytes, frame) == rnic::roce::ParseStatus::kOk);
+    const auto at = named.find(frame.dest_qp);
+    if (at == named.end() || !frame.info().is_request) continue;
+    CHECK(frame.psn == at->second);
+    named.erase(at);
+  }
+  CHECK(named.empty());
+}
+
 TEST_CASE("the recorded client is answered as the recorded server answered it", "[manager]") {
   const auto mads = rnic::test::recorded_connection();
   Manager cm({.gids = {kServerGid}, .ca_guid = recorded<Rep>(1).ca_guid, .seed = 1});
@@ -476,4 +492,169 @@ TEST_CASE("our client asks as the recorded client asked", "[manager]") {
   Rtu rtu = recorded<Rtu>(2);
   rtu.local_id = id;
   CHECK(cm.take_outgoing().at(0).mad == encode({expected.transaction, rtu}));
+}
+
+// --- services of UD
+
+namespace {
+
+const uint64_t kDatagrams = service_id(kUdpSpace, 18515);
+
+// Two managers, the server's user answers a lookup; each datagram by its fate.
+struct Lookup {
+  explicit Lookup(Fate fate = [](const std::string&, unsigned) { return 1u; })
+      : fate_(std::move(fate)) {
+    server.listen(kDatagrams);
+  }
+  Manager client{{.gids = {kClientGid}, .seed = 1}}, server{{.gids = {kServerGid}, .seed = 2}};
+  Time now{};
+  std::vector<Event> found, asked;
+
+  void ask(uint64_t service = kDatagrams) {
+    SidrReq req;
+    req.service_id = service;
+    client.resolve(now, {kClientGid, kServerGid}, req);
+  }
+
+  void run() {
+    for (int step = 0; step < 100; ++step) {
+      while (carry(client, server) | carry(server, client)) take();
+      take();
+      const auto due = std::min(client.next_deadline().value_or(Time::max()),
+                                server.next_deadline().value_or(Time::max()));
+      if (due == Time::max()) return;
+      now = due;
+      client.advance(now);
+      server.advance(now);
+    }
+    FAIL("the managers do not come to rest");
+  }
+
+ private:
+  bool carry(Manager& from, Manager& to) {
+    const auto all = from.take_outgoing();
+    for (const Outgoing& o : all) {
+      const std::string what = name(decode(o.mad).message);
+      const unsigned copies = fate_(what, ++sent_[what]);
+      for (unsigned i = 0; i < copies; ++i) to.receive(now, {o.ends.remote, o.ends.local}, o.mad);
+    }
+    return !all.empty();
+  }
+  void take() {
+    for (Event& e : server.take_events()) {
+      if (e.kind == EventKind::kLookup) {
+        SidrRep rep;
+        rep.qpn = 0x2A;
+        rep.qkey = 0x0123'4567;
+        server.answer(now, e.id, rep);
+      }
+      asked.push_back(std::move(e));
+    }
+    for (Event& e : client.take_events()) found.push_back(std::move(e));
+  }
+  Fate fate_;
+  std::map<std::string, unsigned> sent_;
+};
+
+}  // namespace
+
+TEST_CASE("the QP of a UD service is found, whatever is lost or repeated once", "[manager]") {
+  const bool twice = GENERATE(false, true);
+  const char* victim = GENERATE("", "SIDR_REQ", "SIDR_REP");
+  INFO("lost " << victim << ", twice " << twice);
+  Lookup pair([&](const std::string& n, unsigned nth) {
+    return n == victim && nth == 1 ? 0u : twice ? 2u : 1u;
+  });
+  pair.ask();
+  pair.run();
+  REQUIRE(pair.found.size() == 1);
+  CHECK(pair.found[0].kind == EventKind::kFound);
+  CHECK(pair.found[0].sidr_rep.status == SidrStatus::kValid);
+  CHECK(pair.found[0].sidr_rep.qpn == 0x2A);
+  CHECK(pair.found[0].sidr_rep.qkey == 0x0123'4567);
+  REQUIRE(pair.asked.size() == 1);
+  CHECK(pair.asked[0].ends.remote == kClientGid);
+  CHECK(!pair.server.next_deadline());  // nothing is kept
+}
+
+TEST_CASE("a UD service that nobody offers is refused, one that is silent is given up",
+          "[manager]") {
+  Lookup refused;
+  refused.ask(kDatagrams + 1);
+  refused.run();
+  REQUIRE(refused.found.size() == 1);
+  CHECK(refused.found[0].sidr_rep.status == SidrStatus::kUnsupported);
+  CHECK(refused.asked.empty());
+
+  Lookup silent([](const std::string&, unsigned) { return 0u; });
+  silent.ask();
+  silent.run();
+  REQUIRE(silent.found.size() == 1);
+  CHECK(silent.found[0].kind == EventKind::kUnanswered);
+  CHECK(silent.client.counters().repeated == 15);
+}
+
+TEST_CASE("what a user leaves open is ended in the way that its state asks for", "[manager]") {
+  SECTION("before an answer: the peer hears of a time-out") {
+    Pair pair;
+    pair.accept = false;
+    pair.connect();
+    pair.client.cm.abandon(pair.now);
+    pair.run([&] { return pair.server.saw(EventKind::kRejected); });
+    CHECK(pair.server.only(EventKind::kRejected).reason == Reason::kTimeout);
+    CHECK(!pair.client.cm.next_deadline());
+  }
+  SECTION("before our answer: refused") {
+    Pair pair;
+    pair.accept = false;
+    pair.connect();
+    pair.run([&] { return pair.server.saw(EventKind::kRequest); });
+    pair.server.cm.abandon(pair.now);
+    pair.run([&] { return pair.client.saw(EventKind::kRejected); });
+    CHECK(pair.client.only(EventKind::kRejected).reason == Reason::kConsumer);
+  }
+  SECTION("connected: DREQ") {
+    Pair pair;
+    pair.connect();
+    pair.run([&] { return pair.server.saw(EventKind::kEstablished); });
+    pair.server.cm.abandon(pair.now);
+    pair.settle();
+    CHECK(pair.client.count(EventKind::kDisconnected) == 1);
+    CHECK(pair.server.count(EventKind::kClosed) == 1);
+  }
+}
+
+TEST_CASE("Linux's service resolution is answered as Linux answered it", "[manager]") {
+  const auto mads = rnic::test::recorded_lookup();
+  REQUIRE(mads.size() == 2);
+  const Message asked = decode(mads[0]).message, answered = decode(mads[1]).message;
+  const auto& theirs = std::get<SidrReq>(asked.body);
+  CHECK(theirs.service_id == kDatagrams);
+  const auto header = ip_header(theirs);
+  REQUIRE(header);
+  CHECK(header->source == kClientGid);
+  CHECK(header->destination == kServerGid);
+
+  Manager server({.gids = {kServerGid}, .seed = 1});
+  server.listen(kDatagrams);
+  server.receive(0ns, {kServerGid, kClientGid}, mads[0]);
+  const auto events = server.take_events();
+  REQUIRE(events.size() == 1);
+  SidrRep rep = std::get<SidrRep>(answered.body);
+  CHECK(rep.status == SidrStatus::kValid);
+  CHECK(rep.qkey == 0x0123'4567);
+  rep.request_id = 0;
+  server.answer(0ns, events[0].id, rep);
+  CHECK(server.take_outgoing().at(0).mad == mads[1]);
+
+  // Our client's question is theirs but for the ids.
+  Manager client({.gids = {kClientGid}, .seed = 1});
+  SidrReq req;
+  req.service_id = kDatagrams;
+  set_ip_header(req, *header);
+  const Id id = client.resolve(0ns, {kClientGid, kServerGid}, req);
+  const Mad sent = client.take_outgoing().at(0).mad;
+  SidrReq expected = theirs;
+  expected.request_id = id;
+  CHECK(sent == encode({decode(sent).message.transaction, expected}));
 }

@@ -175,6 +175,16 @@ TEST_CASE("every bit of a message that has a field survives", "[messages]") {
   check_every_bit_survives(Rtu{.local_id = 1, .remote_id = 2});
   check_every_bit_survives(Dreq{.local_id = 1, .remote_id = 2, .remote_qpn = 0xFF'FFFF});
   check_every_bit_survives(Drep{.local_id = 1, .remote_id = 2});
+
+  SidrReq lookup{.request_id = 0xFFFF'FFFF, .pkey = 0xA5A5, .service_id = ~uint64_t{0}};
+  lookup.private_data.fill(0x5A);
+  check_every_bit_survives(lookup);
+  SidrRep found{.request_id = 1, .status = SidrStatus::kNoQp, .info_length = 72, .qpn = 0xFF'FFFF};
+  found.service_id = ~uint64_t{0};
+  found.qkey = 0xA5A5'A5A5;
+  found.info.fill(1);
+  found.private_data.fill(2);
+  check_every_bit_survives(found);
 }
 
 TEST_CASE("what is no message of the connection manager is refused by name", "[messages]") {

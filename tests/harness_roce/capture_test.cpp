@@ -136,9 +136,9 @@ TEST_CASE("every recorded capture loads with its runs and parameters") {
       }
     }
   }
-  CHECK(all_files().size() == 42);
-  CHECK(runs == 142);
-  CHECK(rc == 132);
+  CHECK(all_files().size() == 44);
+  CHECK(runs == 144);
+  CHECK(rc == 134);
   CHECK(all_write == 34);
   CHECK(writes == std::set<std::string>{"netem_loss4_v4.pcap", "vt_nak_access_v4.pcap",
                                         "vt_rnr_v4.pcap", "wire_drop_write_first.pcap",
@@ -169,6 +169,23 @@ TEST_CASE("parameters come from the JSON and addresses from the frames") {
         IpAddr{0xfd, 0x77, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2});
   CHECK(run_of("vt_uc_v4", 0).transport == Transport::kUc);
   CHECK(run_of("vt_rnr_v4", 2).server.min_rnr_timer == 21);
+}
+
+TEST_CASE("a run may leave out the frames of other QPs") {
+  const CaptureRun& run = run_of("read_bw_cm_v4", 0);
+  size_t requests = 0;
+  for (Side side : {Side::kClient, Side::kServer}) {
+    for (const CapturedFrame* f : run.sent_by(side)) {
+      FrameView v;
+      REQUIRE(parse_frame(f->bytes, v) == ParseStatus::kOk);
+      CHECK(v.dest_qp == run.side(other(side)).qpn);
+      requests += v.info().is_request;
+    }
+    CHECK(run.sent_by(side).size() == 5);
+    CHECK(run.delivered(other(side)).size() == 5);
+  }
+  CHECK(requests == 5);  // READs, of 42 requests in the file
+  CHECK(run_of("rping_v4", 0).sent_by(Side::kClient).size() > 5);
 }
 
 TEST_CASE("the wire's faults are applied to what is delivered") {

@@ -24,8 +24,24 @@ class Sets(unittest.TestCase):
         self.assertTrue(any(case.qps > 1 for case in known))
 
     def test_faults_meet_every_verb_in_each_direction_and_role(self):
-        met = {(case.tool, case.role, rule["do"], rule["from"]) for case in cases.faults() for rule in case.faults}
+        met = {(case.tool, case.role, rule["do"], rule["from"]) for case in cases.wire_faults() for rule in case.faults}
         self.assertEqual(len(met), 4 * 2 * 4 * 2)
+
+    def test_each_datagram_of_a_connection_is_lost_once_in_each_role(self):
+        lost = {(case.role, rule["from"], rule["nth"]) for case in cases.cm_faults() for rule in case.faults if rule["do"] == "drop"}
+        every = {(role, end, nth) for role, ends in (("client", "ab"), ("server", "ba"))
+                 for end, nths in zip(ends, ((1, 2, 3), (1, 2)), strict=True) for nth in nths}  # fmt: skip
+        self.assertEqual(every - lost, {("server", "b", 3)})  # a DREQ that Linux's rping does not repeat
+        self.assertTrue({case.name for case in cases.cm_faults()} <= {case.name for case in cases.faults()})
+
+    def test_the_representative_set_has_each_verb_over_rdma_cm(self):
+        met = {case.tool.split("_")[1] for case in cases.few_over_cm() if case.tool != cases.RPING}
+        self.assertEqual(met, {"write", "read", "send", "atomic"})
+        self.assertEqual(len(cases.few_over_cm()), 16)
+
+    def test_every_tool_of_perftest_and_rping_runs_over_rdma_cm_in_both_roles(self):
+        met = {(case.tool, case.role) for case in cases.over_cm() if case.over_cm}
+        self.assertEqual(met, {(tool, role) for tool in cases.TOOLS if not tool.startswith("ibv") for role in cases.ROLES})
 
     def test_names_are_file_names_and_single(self):
         for name in cases.SETS:
@@ -52,6 +68,23 @@ class Commands(unittest.TestCase):
         self.assertEqual(case.command(5, "host", peer=True), "ib_write_bw -x 0 -n 5 -F -s 100 -m 2048 -q 4 -p 5 -I 64 -r 1 host")
         case = cases.Case("ibv_ud_pingpong", "client", size=7)
         self.assertEqual(case.command(6), "ibv_ud_pingpong -g 1 -n 5 -s 7 -p 6")
+
+    def test_tools_over_rdma_cm_meet_on_the_link(self):
+        job = runner.Job(cases.Case("rping", "server", size=100, gid=2), "job0", 7)
+        self.assertEqual(job.nic, "rping -s -C 5 -S 100 -p 7")
+        self.assertEqual(job.peer, "rping -c -C 5 -S 100 -a fd77::9 -p 7")
+        job = runner.Job(cases.Case("rping", "client", size=100, nobody=True), "job0", 7)
+        self.assertEqual(job.nic, "rping -c -C 5 -S 100 -a 10.77.0.10 -p 8")
+        self.assertEqual(job.peer, "rping -s -C 5 -S 100 -p 7")
+        job = runner.Job(cases.Case("ib_read_bw", "client", options="-R"), "job0", 7)
+        self.assertEqual(job.nic, "ib_read_bw -x 1 -n 5 -F -s 64 -m 1024 -p 7 -R 10.77.0.10")
+        self.assertEqual(job.peer, "ib_read_bw -x 1 -n 5 -F -s 64 -m 1024 -p 7 -R")
+
+    def test_ids_and_qps_of_one_case_over_rdma_cm_do_not_come_again_in_the_next(self):
+        case = cases.Case("rping", "client")
+        first, second = (scenario.tree(case, [], seed, 60)["live"]["first_qpn"] for seed in (8, 15))
+        self.assertNotEqual(first, second)
+        self.assertNotIn("first_qpn", scenario.tree(cases.Case("ib_read_bw", "client"), [], 8, 60)["live"])
 
     def test_the_server_has_no_host_and_the_client_has_the_other_side(self):
         job = runner.Job(cases.Case("ib_read_bw", "server"), "job0", 7)

@@ -64,6 +64,8 @@ class StandIn:
     def wait_listening(self, port, job):
         return True
 
+    wait_cm_listening = wait_listening
+
     def thaw(self):
         self.thawed += 1
 
@@ -82,6 +84,29 @@ def run(case, capture="write_bw_v4_mtu1024", status=0, peer=None, result=None, k
 
 
 CLEAN = cases.Case("ib_write_bw", "server")
+
+
+class Connections(unittest.TestCase):
+    def judge(self, name="rping_v4", **keys):
+        case = cases.Case("rping", "server", mtu=4096, **keys)
+        return run(case, capture=name)[0].problems
+
+    def test_a_recorded_connection_passes(self):
+        self.assertEqual(self.judge(), [])
+
+    def test_a_capture_without_a_connection_does_not(self):
+        self.assertIn("no REQ in the capture", self.judge("write_bw_v4_mtu1024"))
+
+    def test_a_datagram_that_should_have_come_again_and_did_not(self):
+        self.assertEqual(self.judge(datagrams={"REQ": 2}, resent={}), ["1 REQ in the capture, expected 2"])
+
+    def test_nobody_must_have_refused_with_that_reason(self):
+        self.assertEqual(len(self.judge(nobody=True, resent={})), 1)
+
+    def test_data_must_have_established_the_connection(self):
+        result = {"problems": [], "runs": [], "wire": {"faults": {"drop": 1}}, "cm": {"established_by_data": 0}}
+        case = cases.Case("rping", "server", mtu=4096, by_data=True, resent={})
+        self.assertIn("no connection was established by data before its RTU", run(case, capture="rping_v4", result=result)[0].problems)
 
 
 class Judgement(unittest.TestCase):
