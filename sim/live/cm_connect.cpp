@@ -64,10 +64,15 @@ int gid_towards(const Adapter& nic, const roce::IpAddr& host) {
                          ": this NIC has no address of that kind (live.ip6 makes one)");
 }
 
+tools::Task<void> cm_pause(Party& p) {
+  const CmPort::Config& config = p.cm->config();
+  const cm::Time end = config.clock() + cm::exponent_time(config.response_timeout) / kPause;
+  co_await p.scheduler->until([&] { return config.clock() >= end; }, "the next attempt");
+}
+
 tools::Task<CmPort::Ref> cm_connect(Party& p, Queue& q, CmTarget to, std::function<void()> ready) {
   const int gid = gid_towards(*p.nic, to.host);
   const cm::Ends ends{p.nic->gids()[static_cast<size_t>(gid)], to.host};
-  const cm::Time pause = cm::exponent_time(p.cm->config().response_timeout) / kPause;
   CmPort::Ref c;
   for (unsigned left = to.attempts;; --left) {
     c = p.cm->connect(ends, q, request_to(q, ends, to));
@@ -76,8 +81,7 @@ tools::Task<CmPort::Ref> cm_connect(Party& p, Queue& q, CmTarget to, std::functi
     if (c->rep) break;
     const bool again = c->rejected == cm::Reason::kInvalidServiceId && left > 1;
     if (!again) throw CmRefused(fmt::format("{} port {}", roce::to_string(to.host), to.port), *c);
-    const cm::Time end = p.cm->config().clock() + pause;
-    co_await p.scheduler->until([&] { return p.cm->config().clock() >= end; }, "the next attempt");
+    co_await cm_pause(p);
   }
   const cm::Rep& rep = *c->rep;
   tools::Keys theirs;

@@ -34,6 +34,8 @@ struct CmTarget {
 int gid_towards(const Adapter& nic, const roce::IpAddr& host);
 int gid_of(const Adapter& nic, const roce::IpAddr& ours);
 
+// From a "nobody listens" to the next attempt.
+tools::Task<void> cm_pause(Party& party);
 // `ready` is called when the QP receives, before the peer can know it. Throws CmRefused.
 tools::Task<CmPort::Ref> cm_connect(Party& party, Queue& q, CmTarget to,
                                     std::function<void()> ready);

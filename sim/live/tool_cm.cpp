@@ -120,9 +120,14 @@ Task<void> ToolRun::cm_find(size_t n) {
   cm::set_ip_header(req, {.source_port = static_cast<uint16_t>(0xC000 | q.number()),
                           .source = ends.local,
                           .destination = ends.remote});
-  const CmPort::Ref c = party_.cm->resolve(ends, req);
-  co_await party_.scheduler->until([&] { return c->sidr_rep || c->gone(); }, "a SIDR_REP");
-  if (!c->sidr_rep) throw CmRefused("a QP for UD", *c);
+  CmPort::Ref c;
+  for (unsigned left = kAttempts;; --left) {
+    c = party_.cm->resolve(ends, req);
+    co_await party_.scheduler->until([&] { return c->sidr_rep || c->gone(); }, "a SIDR_REP");
+    if (!c->sidr_rep) throw CmRefused("a QP for UD", *c);
+    if (c->sidr_rep->status != cm::SidrStatus::kUnsupported || left == 1) break;
+    co_await cm_pause(party_);
+  }
   if (c->sidr_rep->status != cm::SidrStatus::kValid)
     throw tools::ExchangeError(std::string("a QP for UD: ") + cm::to_string(c->sidr_rep->status));
   if (c->sidr_rep->qkey != q.qkey) throw tools::ExchangeError("a Q_Key that rdma_cm does not use");
