@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/cc/port_pins.hpp"
 #include "harness/cc/trace_compare.hpp"
 
 namespace rnic::cc {
@@ -27,9 +28,19 @@ struct DcqcnPortReport {
 };
 
 template <class Top>
-class DcqcnPort : public DcqcnUnit {
+class DcqcnPort : public DcqcnUnit, public PortPins<Top, DcqcnPortReport> {
+  using Pins = PortPins<Top, DcqcnPortReport>;
+  using Pins::all_;
+  using Pins::give;
+  using Pins::top_;
+  using Pins::wait;
+
  public:
-  DcqcnPort(Top& top, std::function<void()> tick) : top_(top), tick_(std::move(tick)) {}
+  using Pins::cycle;
+  using Pins::step;
+  using Pins::take_all;
+
+  DcqcnPort(Top& top, std::function<void()> tick) : Pins("DcqcnPort", top, std::move(tick)) {}
 
   void configure(const DcqcnParams& p) override {
     set_parameters(p);
@@ -97,13 +108,6 @@ class DcqcnPort : public DcqcnUnit {
     step();
     wait("the unit to be idle", [&] { return top_.idle_o != 0; });
   }
-  void step() {
-    tick_();
-    ++cycle_;
-    if (top_.obs_valid) all_.push_back(read());
-  }
-  std::vector<DcqcnPortReport> take_all() { return std::exchange(all_, {}); }
-  uint64_t cycle() const { return cycle_; }
   // Ops that are events of the algorithm: not RESET, TIMER, ALPHA.
   static bool is_event(unsigned op) { return op <= 2 || op == 5 || op == 6; }
 
@@ -140,32 +144,14 @@ class DcqcnPort : public DcqcnUnit {
   }
 
  private:
-  template <class Pin>
-  void give(Pin& valid, const Pin& ready) {
-    valid = 1;
-    top_.eval();
-    for (unsigned n = 0; !ready; ++n) {
-      if (n > 10'000) throw std::runtime_error("DcqcnPort: an event is not taken");
-      step();
-    }
-    step();
-    valid = 0;
-  }
-  template <class Condition>
-  void wait(const char* what, Condition done) {
-    for (unsigned n = 0; !done(); ++n) {
-      if (n > 1'000'000) throw std::runtime_error(std::string("DcqcnPort: waited for ") + what);
-      step();
-    }
-  }
-  DcqcnPortReport read() {
+  DcqcnPortReport read() override {
     static constexpr DcqcnSeen kSeen[8] = {DcqcnSeen::kQuery, DcqcnSeen::kCnp,   DcqcnSeen::kByte,
                                            DcqcnSeen::kQuery, DcqcnSeen::kQuery, DcqcnSeen::kDec,
                                            DcqcnSeen::kInc,   DcqcnSeen::kQuery};
     DcqcnPortReport r;
     r.op = top_.obs_op;
     r.qpn = top_.obs_qpn;
-    r.cycle = cycle_;
+    r.cycle = cycle();
     r.view = static_cast<DcqcnView>(top_.obs_view);
     r.report.op = kSeen[r.op];
     const auto behind = static_cast<int32_t>(top_.obs_at - static_cast<uint32_t>(base_ + last_));
@@ -183,10 +169,7 @@ class DcqcnPort : public DcqcnUnit {
   }
 
   static constexpr uint64_t kLeap = 1'000'000'000;
-  Top& top_;
-  std::function<void()> tick_;
-  uint64_t base_ = 0, last_ = 0, cycle_ = 0;
-  std::vector<DcqcnPortReport> all_;
+  uint64_t base_ = 0, last_ = 0;
 };
 
 }  // namespace rnic::cc

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/cc/port_pins.hpp"
 #include "harness/cc/trace_compare.hpp"
 
 namespace rnic::cc {
@@ -36,9 +37,19 @@ inline uint32_t hpcc_alpha_register(const HpccParams& p) {
 }
 
 template <class Top>
-class HpccPort : public HpccUnit {
+class HpccPort : public HpccUnit, public PortPins<Top, HpccPortReport> {
+  using Pins = PortPins<Top, HpccPortReport>;
+  using Pins::all_;
+  using Pins::give;
+  using Pins::top_;
+  using Pins::wait;
+
  public:
-  HpccPort(Top& top, std::function<void()> tick) : top_(top), tick_(std::move(tick)) {}
+  using Pins::cycle;
+  using Pins::step;
+  using Pins::take_all;
+
+  HpccPort(Top& top, std::function<void()> tick) : Pins("HpccPort", top, std::move(tick)) {}
 
   void configure(const HpccParams& p) override {
     set_parameters(p);
@@ -77,13 +88,6 @@ class HpccPort : public HpccUnit {
     step();
     wait("the unit to be idle", [&] { return top_.idle_o != 0; });
   }
-  void step() {
-    tick_();
-    ++cycle_;
-    if (top_.obs_valid) all_.push_back(read());
-  }
-  std::vector<HpccPortReport> take_all() { return std::exchange(all_, {}); }
-  uint64_t cycle() const { return cycle_; }
 
   void set_parameters(const HpccParams& p) {
     const auto kbps = [](double bps) { return static_cast<uint32_t>(std::llround(bps / 1e3)); };
@@ -109,24 +113,6 @@ class HpccPort : public HpccUnit {
   }
 
  private:
-  template <class Pin>
-  void give(Pin& valid, const Pin& ready) {
-    valid = 1;
-    top_.eval();
-    for (unsigned n = 0; !ready; ++n) {
-      if (n > 10'000) throw std::runtime_error("HpccPort: an event is not taken");
-      step();
-    }
-    step();
-    valid = 0;
-  }
-  template <class Condition>
-  void wait(const char* what, Condition done) {
-    for (unsigned n = 0; !done(); ++n) {
-      if (n > 1'000'000) throw std::runtime_error(std::string("HpccPort: waited for ") + what);
-      step();
-    }
-  }
   // Bits of a port, wide or not.
   template <class Wide>
   static uint64_t bits(const Wide& w, unsigned from, unsigned count) {
@@ -144,13 +130,13 @@ class HpccPort : public HpccUnit {
     }
     return v;
   }
-  HpccPortReport read() {
+  HpccPortReport read() override {
     constexpr double kOne = 16777216;
     HpccPortReport r;
     r.kind = top_.obs_kind;
     r.qpn = top_.obs_qpn;
     r.bad = top_.obs_bad;
-    r.cycle = cycle_;
+    r.cycle = cycle();
     HpccReport& h = r.report;
     if (r.kind <= 4) h.result.kind = static_cast<HpccKind>(r.kind);
     h.result.loaded = top_.obs_loaded;
@@ -179,11 +165,7 @@ class HpccPort : public HpccUnit {
     return r;
   }
 
-  Top& top_;
-  std::function<void()> tick_;
   HpccParams params_;
-  uint64_t cycle_ = 0;
-  std::vector<HpccPortReport> all_;
   std::map<unsigned, double> common_rc_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulator's side of an emulator's held clock (README.md).
 //
-//   PeerClock clock("/tmp/clock");       // throws ClockError; before the link is opened
+//   PeerClock clock("clock");  // throws ClockError; before the link is opened
 //   clock.received();                    // a frame has come: the clock stands already
 //   clock.given(link->stats().sent);     // frames that have gone to the emulator so far
 //   clock.release();                     // all that came is dealt with: it goes on

@@ -2,45 +2,25 @@
 //
 // The reader of traces names file, line and column of what it refuses; the comparison finds what
 // was changed.
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "harness/cc/trace_compare.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/trace_copy.hpp"
 
 using namespace rnic::cc;
 namespace fs = std::filesystem;
 
 namespace {
 
-const std::string kTraces = RNIC_SOURCE_DIR "/tests/cc_traces/";
+using rnic::test::kTraces;
+using rnic::test::read_file;
 
-std::string read(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-// A copy of a trace in which one text is another.
-class Copy {
+class Copy : public rnic::test::TraceCopy {
  public:
-  explicit Copy(const std::string& name)
-      : folder_(fs::temp_directory_path() / ("cc_trace_test_" + std::to_string(::getpid()))) {
-    fs::create_directories(folder_);
-    for (const char* end : {".csv", ".json"}) write(end, read(kTraces + name + end));
-  }
-  ~Copy() { fs::remove_all(folder_); }
-  void change(const char* end, const std::string& from, const std::string& to) {
-    std::string text = read(path(end));
-    const size_t at = text.find(from);
-    REQUIRE(at != std::string::npos);
-    write(end, text.replace(at, from.size(), to));
-  }
-  std::string path(const char* end = ".csv") const { return (folder_ / "t").string() + end; }
+  using TraceCopy::TraceCopy;
   std::string complaint() const {
     try {
       Trace::load(path());
@@ -49,10 +29,6 @@ class Copy {
     }
     return "";
   }
-
- private:
-  void write(const char* end, const std::string& text) { std::ofstream(path(end)) << text; }
-  fs::path folder_;
 };
 
 bool has(const std::string& text, const std::string& part) {
@@ -135,7 +111,7 @@ TEST_CASE("a value that deviates is found with its line") {
     CHECK(has(run().differences.front(), "line 3: cnp_alpha_flag is"));
   }
   SECTION("an event that is not there") {
-    std::string text = read(t.path());
+    std::string text = read_file(t.path());
     const size_t at = text.find(",DEC,1");
     REQUIRE(at != std::string::npos);
     const size_t from = text.rfind('\n', at), to = text.find('\n', at);

@@ -1,51 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // rnic-sim cc-trace: every trace, deviations with their place, bad files with file and line.
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "sim/cc/cc_trace.hpp"
 #include "sim/cli/cc_trace.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/trace_copy.hpp"
 
 using namespace rnic;
 namespace fs = std::filesystem;
 
 namespace {
 
-const std::string kTraces = RNIC_SOURCE_DIR "/tests/cc_traces/";
-
-std::string read(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-// A copy of a trace in which one text is another.
-class Copy {
- public:
-  explicit Copy(const std::string& name)
-      : folder_(fs::temp_directory_path() / ("sim_cc_test_" + std::to_string(::getpid()))) {
-    fs::create_directories(folder_);
-    for (const char* end : {".csv", ".json"}) write(end, read(kTraces + name + end));
-  }
-  ~Copy() { fs::remove_all(folder_); }
-  void change(const char* end, const std::string& from, const std::string& to) {
-    std::string text = read(path(end));
-    const size_t at = text.find(from);
-    REQUIRE(at != std::string::npos);
-    write(end, text.replace(at, from.size(), to));
-  }
-  std::string path(const char* end = ".csv") const { return (folder_ / "t").string() + end; }
-
- private:
-  void write(const char* end, const std::string& text) { std::ofstream(path(end)) << text; }
-  fs::path folder_;
-};
+using test::kTraces;
+using test::read_file;
+using test::TraceCopy;
 
 std::string all_of_report(const std::string& file) {
   std::string text;
@@ -91,10 +63,10 @@ TEST_CASE("every trace is followed, defects and foreign variants are not judged"
 }
 
 TEST_CASE("a deviation is told with quantity, size and line, and the command fails") {
-  Copy t("hpcc_queue_buildup");
+  TraceCopy t("hpcc_queue_buildup");
   CHECK(has(all_of_report(t.path()), "t: rate_hpcc, 243 of 243 rows: follows"));
   // The rate of the second row, line 3.
-  const std::string text = read(t.path());
+  const std::string text = read_file(t.path());
   const size_t line = text.find('\n', text.find('\n') + 1) + 1;
   const std::string row = text.substr(line, text.find('\n', line) - line);
   SECTION("a rate") {
@@ -127,7 +99,7 @@ TEST_CASE("a deviation is told with quantity, size and line, and the command fai
 }
 
 TEST_CASE("a trace that cannot be run is told with its file") {
-  Copy t("hpcc_zero_load");
+  TraceCopy t("hpcc_zero_load");
   SECTION("a bad cell, with its line") {
     t.change(".csv", "\n", "\nten,");
     CHECK(has(complaint(t.path()), "t.csv:2: "));
@@ -144,7 +116,7 @@ TEST_CASE("a trace that cannot be run is told with its file") {
 }
 
 TEST_CASE("a DCQCN interval that is no whole number of microseconds is refused") {
-  Copy t("dcqcn_paper_mlx_burst");
+  TraceCopy t("dcqcn_paper_mlx_burst");
   t.change(".json", "\"inc_us\": 300", "\"inc_us\": 300.5");
   CHECK(has(complaint(t.path()), "300500 ns is no whole number of microseconds"));
 }
