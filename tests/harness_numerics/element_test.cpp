@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The arithmetic written from the rules against known sums and against the processor's own.
+#include "harness/numerics/element.hpp"
+
+#include "harness/numerics/machine.hpp"
+#include "tests/harness_numerics/vectors.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/rng.hpp"
+
+using namespace rnic::numerics;
+using rnic::test::rng;
+
+namespace {
+
+constexpr Element kHalves[] = {Element::kFp16, Element::kBf16};
+constexpr Element kAll[] = {Element::kFp16, Element::kBf16, Element::kFp32, Element::kInt32};
+
+uint32_t machine(Element type, uint32_t a, uint32_t b) {
+  if (element_bytes(type) == 4) {
+    uint32_t out = 0;
+    machine_add(type, {&a, 1}, {&b, 1}, {&out, 1});
+    return out;
+  }
+  // Eight at once, so that the processor's conversion is used.
+  std::vector<uint16_t> x(8, static_cast<uint16_t>(a)), y(8, static_cast<uint16_t>(b)), out(8);
+  machine_add(type, x, y, out);
+  return out[5];
+}
+
+void compare(Element type, uint32_t a, uint32_t b) {
+  const uint32_t got = add(type, a, b), want = machine(type, a, b);
+  if (got != want) {
+    FAIL_CHECK(element_name(type) << std::hex << ": " << a << " + " << b << " = " << got
+                                  << ", the machine says " << want);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("known sums come out, by the rules and by the machine") {
+  for (const KnownSum& k : known_sums()) {
+    INFO(element_name(k.type) << std::hex << " " << k.a << " + " << k.b);
+    CHECK(add(k.type, k.a, k.b) == k.sum);
+    CHECK(add(k.type, k.b, k.a) == k.sum);
+    CHECK(machine(k.type, k.a, k.b) == k.sum);
+  }
+}
+
+TEST_CASE("the rules agree with the machine on every pair of specials") {
+  for (const Element type : kAll) {
+    const auto numbers = specials(type == Element::kInt32 ? Element::kFp32 : type);
+    for (const uint32_t a : numbers) {
+      for (const uint32_t b : numbers) compare(type, a, b);
+    }
+  }
+}
+
+TEST_CASE("the rules agree with the machine on random numbers, near and far apart") {
+  auto random = rng("numbers");
+  for (const Element type : kAll) {
+    const unsigned width = 8 * element_bytes(type);
+    const uint32_t sign = 1u << (width - 1);
+    for (int i = 0; i < 300000; ++i) {
+      const auto a = static_cast<uint32_t>(random.bits(width));
+      auto b = static_cast<uint32_t>(random.bits(width));
+      if (i % 3 == 0) b = (a ^ sign) + static_cast<uint32_t>(random.below(64)) - 32;
+      compare(type, a, b & (2 * sign - 1));
+    }
+  }
+}
+
+TEST_CASE("a 16-bit number survives the way to FP32 and back, a NaN becomes the canonical one") {
+  for (const Element type : kHalves) {
+    for (uint32_t x = 0; x < 0x10000; ++x) {
+      const uint32_t back = narrow(type, widen(type, x));
+      const uint32_t want = is_nan(type, x) ? add(type, x, x) : x;
+      if (back != want) FAIL_CHECK(element_name(type) << std::hex << " " << x << " -> " << back);
+    }
+  }
+}
+
+TEST_CASE("a sum of ones stands still in the half types and not in FP32") {
+  const auto ones = [](Element type, Element sum_type, uint32_t one, int n) {
+    uint32_t sum = 0;
+    for (int i = 0; i < n; ++i) sum = add(sum_type, sum, sum_type == type ? one : widen(type, one));
+    return sum_type == type ? sum : narrow(type, sum);
+  };
+  CHECK(ones(Element::kFp16, Element::kFp16, 0x3C00, 4096) == 0x6800);  // 2048
+  CHECK(ones(Element::kBf16, Element::kBf16, 0x3F80, 512) == 0x4380);   // 256
+  CHECK(ones(Element::kFp16, Element::kFp32, 0x3C00, 4096) == 0x6C00);  // 4096
+  CHECK(ones(Element::kBf16, Element::kFp32, 0x3F80, 512) == 0x4400);   // 512
+}
+
+TEST_CASE("element names, bytes and buffers") {
+  std::vector<uint8_t> bytes(16);
+  for (const Element type : kAll) {
+    CHECK(element_from_name(element_name(type)) == type);
+    store(type, bytes, 3, 0xFFFF8001);
+    CHECK(load(type, bytes, 3) == (element_bytes(type) == 2 ? 0x8001u : 0xFFFF8001u));
+  }
+  CHECK_THROWS_WITH(element_from_name("fp8"), rnic::test::contains_text("fp8"));
+}
