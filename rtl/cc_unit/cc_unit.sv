@@ -2,9 +2,9 @@
 // Congestion control of all QPs: the DCQCN and the HPCC reaction point behind one switch. Only the
 // chosen algorithm hears events and tells rates. A change of algorithm or enable starts every QP
 // anew and tells the line rate for each; without enable nothing else changes a rate.
-// CNPs and telemetry are pulses that never wait: what finds its queue full is lost and counted, as
-// the next one brings news. Throughput: rate_dcqcn's and rate_hpcc's, 4 cycles per event.
-`include "rnic_assert.svh"
+// CNPs, telemetry and sent packets are pulses that never wait: what finds its queue full is lost
+// and counted, as the next one brings news.
+// Throughput: rate_dcqcn's and rate_hpcc's, 4 cycles per event.
 module cc_unit #(
     parameter int unsigned N_QP = 64,
     parameter int unsigned TICKS_PER_US = 500  // of now_i
@@ -45,7 +45,7 @@ module cc_unit #(
     input  logic        ack_i,
     input  logic [23:0] ack_qpn_i, ack_psn_i, ack_next_psn_i,
     input  hpcc_pkg::stack_t ack_int_i,
-    // a packet of a QP is sent (pulse; every second cycle at most)
+    // a packet of a QP is sent (pulse)
     input  logic        tx_i,
     input  logic [23:0] tx_qpn_i,
     input  logic [15:0] tx_bytes_i,
@@ -104,7 +104,7 @@ module cc_unit #(
   logic [39:0]     tx;
   logic [5:0]      cnp_level;
   logic [4:0]      ack_level;
-  logic [2:0]      tx_level;
+  logic [4:0]      tx_level;
   assign cnp_use = cnp_i && active && dcqcn_sel;
   assign ack_use = ack_i && active && !dcqcn_sel;
   assign tx_use = tx_i && active && dcqcn_sel;
@@ -140,9 +140,9 @@ module cc_unit #(
       .out_data(ack),
       .level_o(ack_level)
   );
-  stream_fifo_small #(
+  stream_fifo #(
       .W(40),
-      .DEPTH(4)
+      .DEPTH(16)
   ) u_sent (
       .clk_i,
       .rst_i,
@@ -306,6 +306,4 @@ module cc_unit #(
       dcqcn_obs_dec_flag, hpcc_obs_kind, hpcc_obs_qpn, hpcc_obs_loaded, hpcc_obs_u_max,
       hpcc_obs_tau, hpcc_obs_rate, hpcc_obs_window, hpcc_obs_last, hpcc_obs_u, hpcc_obs_rc,
       hpcc_obs_stage, cnp_level, ack_level, tx_level};
-
-  `RNIC_ASSERT(sent_fits, !tx_use || tx_room)
 endmodule

@@ -1057,6 +1057,25 @@ module rnic_top #(
   logic trace_lost_pulse;
   logic [15:0] trace_lost_amount;
 
+  // Nets: congestion control
+  logic cc_ready;
+  logic [31:0] now_q;
+  logic cc_reset_valid, cc_reset_ready, cc_reset_done_q, qpi_db_ready;
+  logic cc_cnp_valid;
+  logic [23:0] cc_cnp_qpn;
+  logic cc_ack_valid;
+  logic [23:0] cc_ack_qpn, cc_ack_psn, cc_ack_next_psn;
+  hpcc_pkg::stack_t cc_ack_int;
+  logic cc_tx_valid_q;
+  logic [23:0] cc_tx_qpn_q;
+  logic [15:0] cc_tx_bytes_q;
+  logic cc_rate_valid;
+  logic [23:0] cc_rate_qpn;
+  logic [29:0] cc_rate_kbps;
+  logic [31:0] cc_rate_window;
+  logic cnt_cc_lost__cc_unit;
+  logic cnt_int_bad__cc_unit;
+
   // -- Posted work
   doorbell #(
       .N_QP(N_QP),
@@ -1101,8 +1120,8 @@ module rnic_top #(
       .db_lk_qpn(ctx_db_lk_qpn),
       .db_ctx_valid(ctx_db_ctx_valid),
       .db_ctx(ctx_db_ctx),
-      .qpi_valid(qpi_valid[7]),
-      .qpi_ready(qpi_ready[7]),
+      .qpi_valid(qpi_valid[7] && !cc_reset_valid),
+      .qpi_ready(qpi_db_ready),
       .qpi,
       .cnt_doorbell_refused_o(cnt_doorbell_refused__doorbell),
       .trc_valid_o(trc_valid_o[0]),
@@ -3507,6 +3526,8 @@ module rnic_top #(
     cnt_inc[rnic_regs_pkg::CNT_MTT_MISSES] = cnt_mtt_misses__mr_table;
     cnt_inc[rnic_regs_pkg::CNT_CTX_MISSES] = cnt_ctx_misses;
     cnt_inc[rnic_regs_pkg::CNT_TX_DROPPED] = cnt_tx_dropped__tx_buffer;
+    cnt_inc[rnic_regs_pkg::CNT_CC_EVENTS_LOST] = cnt_cc_lost__cc_unit;
+    cnt_inc[rnic_regs_pkg::CNT_CC_INT_BAD] = cnt_int_bad__cc_unit;
     cnt_inc[rnic_regs_pkg::CNT_CORE_CYCLES] = 1'b1;
   end
   assign cnt_amount = {16'(cnt_ctx_hits), trace_lost_amount, cnt_dma_write_bytes_amount__dma_master,
@@ -3561,20 +3582,109 @@ module rnic_top #(
       .tmo_rnr
   );
 
+  // -- Congestion control
+  // Time of the rate units: one tick is a core cycle.
+  always_ff @(posedge core_clk_i) begin
+    now_q <= now_q + 32'd1;
+    if (core_rst_i) now_q <= '0;
+  end
+  // A QP that is cleared starts anew before the last owner of orders hears of it.
+  assign cc_reset_valid = qpi_valid[7] && qpi.op == rnic_pkg::QPI_CLEAR && !cc_reset_done_q;
+  assign qpi_ready[7] = qpi_db_ready && !cc_reset_valid;
+  always_ff @(posedge core_clk_i) begin
+    if (cc_reset_valid && cc_reset_ready) cc_reset_done_q <= 1'b1;
+    else if (qpi_valid[7] && qpi_ready[7]) cc_reset_done_q <= 1'b0;
+    if (core_rst) cc_reset_done_q <= 1'b0;
+  end
+  // A request packet has left tx_packetizer: its frame with FCS, preamble and gap.
+  logic [15:0] sent_q, sent_frame;
+  assign sent_frame = sent_q + {8'd0, pkt_cnt} + (pkt_eth.vlan ? 16'd18 : 16'd14);
+  always_ff @(posedge core_clk_i) begin
+    cc_tx_valid_q <= pkt_valid && pkt_ready && pkt_last && !pkt_eth.response;
+    if (pkt_valid && pkt_ready) begin
+      sent_q <= pkt_last ? 16'd0 : sent_q + {8'd0, pkt_cnt};
+      cc_tx_qpn_q <= pkt_eth.qpn;
+      cc_tx_bytes_q <= ((sent_frame < 16'd60) ? 16'd60 : sent_frame) + 16'd24;
+    end
+    if (core_rst) begin
+      cc_tx_valid_q <= 1'b0;
+      sent_q <= '0;
+    end
+  end
+  // Nothing brings CNPs and telemetry yet.
+  assign cc_cnp_valid = 1'b0;
+  assign cc_cnp_qpn = '0;
+  assign cc_ack_valid = 1'b0;
+  assign cc_ack_qpn = '0;
+  assign cc_ack_psn = '0;
+  assign cc_ack_next_psn = '0;
+  assign cc_ack_int = '0;
+  cc_unit #(
+      .N_QP(N_QP),
+      .TICKS_PER_US((1_000_000 + CORE_PS / 2) / CORE_PS)
+  ) u_cc_unit (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .init_done_o(cc_ready),
+      .now_i(now_q),
+      .cfg_mode_i(cfg_cc_global_ctrl_mode),
+      .cfg_enable_i(cfg_cc_global_ctrl_enable),
+      .cfg_line_i(cfg_cc_line_rate_kbps),
+      .cfg_floor_i(cfg_cc_min_rate_kbps),
+      .cfg_dcqcn_production_i(cfg_dcqcn_ctrl_production),
+      .cfg_dcqcn_clamp_i(cfg_dcqcn_ctrl_clamp),
+      .cfg_dcqcn_clamp_after_time_i(cfg_dcqcn_ctrl_clamp_after_time),
+      .cfg_dcqcn_gd_i(cfg_dcqcn_ctrl_gd),
+      .cfg_dcqcn_f_i(cfg_dcqcn_ctrl_f),
+      .cfg_dcqcn_g_i(cfg_dcqcn_g_value),
+      .cfg_dcqcn_alpha_init_i(cfg_dcqcn_alpha_init_value),
+      .cfg_dcqcn_first_frac_i(cfg_dcqcn_first_frac_value),
+      .cfg_dcqcn_max_cut_i(cfg_dcqcn_max_cut_value),
+      .cfg_dcqcn_first_rate_i(cfg_dcqcn_first_rate_kbps),
+      .cfg_dcqcn_ai_i(cfg_dcqcn_ai_rate_kbps),
+      .cfg_dcqcn_hai_i(cfg_dcqcn_hai_rate_kbps),
+      .cfg_dcqcn_byte_reset_i(cfg_dcqcn_byte_reset_bytes),
+      .cfg_dcqcn_alpha_us_i(cfg_dcqcn_alpha_time_us),
+      .cfg_dcqcn_dec_us_i(cfg_dcqcn_dec_time_us),
+      .cfg_dcqcn_inc_us_i(cfg_dcqcn_inc_time_us),
+      .cfg_hpcc_cut_old_i(cfg_hpcc_ctrl_cut_old),
+      .cfg_hpcc_fast_react_i(cfg_hpcc_ctrl_fast_react),
+      .cfg_hpcc_multi_rate_i(cfg_hpcc_ctrl_multi_rate),
+      .cfg_hpcc_sample_i(cfg_hpcc_ctrl_sample),
+      .cfg_hpcc_path_check_i(cfg_hpcc_ctrl_path_check),
+      .cfg_hpcc_max_stage_i(cfg_hpcc_ctrl_max_stage),
+      .cfg_hpcc_int_multi_i(cfg_hpcc_ctrl_int_multi),
+      .cfg_hpcc_tx_limit_i(cfg_hpcc_ctrl_tx_limit),
+      .cfg_hpcc_eta_i(cfg_hpcc_eta_value),
+      .cfg_hpcc_base_rtt_i(cfg_hpcc_base_rtt_ns),
+      .cfg_hpcc_ai_i(cfg_hpcc_ai_rate_kbps),
+      .cfg_hpcc_alpha_i(cfg_hpcc_alpha_value),
+      .qp_reset_valid(cc_reset_valid),
+      .qp_reset_ready(cc_reset_ready),
+      .qp_reset_qpn(qpi.qpn),
+      .cnp_i(cc_cnp_valid),
+      .cnp_qpn_i(cc_cnp_qpn),
+      .ack_i(cc_ack_valid),
+      .ack_qpn_i(cc_ack_qpn),
+      .ack_psn_i(cc_ack_psn),
+      .ack_next_psn_i(cc_ack_next_psn),
+      .ack_int_i(cc_ack_int),
+      .tx_i(cc_tx_valid_q),
+      .tx_qpn_i(cc_tx_qpn_q),
+      .tx_bytes_i(cc_tx_bytes_q),
+      .rate_valid(cc_rate_valid),
+      .rate_qpn(cc_rate_qpn),
+      .rate_kbps(cc_rate_kbps),
+      .rate_window(cc_rate_window),
+      .cnt_lost_o(cnt_cc_lost__cc_unit),
+      .cnt_int_bad_o(cnt_int_bad__cc_unit)
+  );
+
   // Hints and levels that later blocks use, and settings that wait for theirs.
   logic unused;
   assign unused = ^{rx_level_rows, underrun_qpn, underrun_psn, unused_fail_last, unused_db_last,
       unused_db_src, unused_terr_last, unused_terr_src, unused_ev_last, unused_ev_src,
-      cfg_mrc_path_mask_mask, cfg_cc_global_ctrl_mode, cfg_cc_global_ctrl_enable,
-      cfg_cc_global_ctrl_reserved,
-      cfg_cc_line_rate_kbps, cfg_cc_min_rate_kbps, cfg_dcqcn_ctrl_production, cfg_dcqcn_ctrl_clamp,
-      cfg_dcqcn_ctrl_clamp_after_time, cfg_dcqcn_ctrl_gd, cfg_dcqcn_ctrl_f, cfg_dcqcn_g_value,
-      cfg_dcqcn_alpha_init_value, cfg_dcqcn_first_frac_value, cfg_dcqcn_max_cut_value,
-      cfg_dcqcn_first_rate_kbps, cfg_dcqcn_ai_rate_kbps, cfg_dcqcn_hai_rate_kbps,
-      cfg_dcqcn_byte_reset_bytes, cfg_dcqcn_alpha_time_us, cfg_dcqcn_dec_time_us,
-      cfg_dcqcn_inc_time_us, cfg_hpcc_ctrl_cut_old, cfg_hpcc_ctrl_fast_react,
-      cfg_hpcc_ctrl_multi_rate, cfg_hpcc_ctrl_sample, cfg_hpcc_ctrl_path_check,
-      cfg_hpcc_ctrl_max_stage, cfg_hpcc_ctrl_int_multi, cfg_hpcc_ctrl_tx_limit, cfg_hpcc_eta_value,
-      cfg_hpcc_base_rtt_ns, cfg_hpcc_ai_rate_kbps, cfg_hpcc_alpha_value,
+      cfg_mrc_path_mask_mask, cfg_cc_global_ctrl_reserved, cc_ready, cc_rate_valid, cc_rate_qpn,
+      cc_rate_kbps, cc_rate_window,
       bar2_awaddr[31:22], bar2_araddr[31:22], fault.is_queue};
 endmodule
