@@ -112,8 +112,8 @@ module arp_accum #(
   assign go = hold_q && !conflict && (room || !h_emit_q || upper_q);
   assign conflict_o = conflict;
 
-  // -0 + x is x, also for x = -0: a row that begins has the addend's own bits (but a NaN becomes the
-  // canonical one).
+  // -0 + x is x, also for x = -0: a row that begins has the addend's own bits, but a NaN becomes
+  // the canonical one.
   always_comb begin
     operand = stored;
     if (p1_q.init) begin
