@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/roce/capture_replay.hpp"
 
+#include <algorithm>
+
 namespace rnic::roce {
 
 ReferenceReplay reference_replay(const CaptureRun& run, Side side, const ResponderPolicy& policy) {
@@ -9,7 +11,11 @@ ReferenceReplay reference_replay(const CaptureRun& run, Side side, const Respond
   out.memory = run.initial_memory(side);
   out.receive_buffer.assign(p.receive_bytes, kVtReceiveFill);
   RegionTable regions;
-  if (p.has_region) regions.add({.rkey = p.rkey, .va = p.va, .bytes = out.memory});
+  if (p.has_region) {
+    regions.add({.rkey = p.rkey, .va = p.va, .bytes = out.memory});
+    for (const uint32_t key : p.other_rkeys)
+      regions.add({.rkey = key, .va = p.va, .bytes = out.memory});
+  }
   ResponderConfig config;
   config.transport = run.transport;
   config.qpn = p.qpn;
@@ -21,12 +27,16 @@ ReferenceReplay reference_replay(const CaptureRun& run, Side side, const Respond
   config.policy = policy;
   ResponderModel model(config, regions);
   bool posted = false;
+  const std::vector<HostWrite> writes = run.host_writes(side);
+  auto write = writes.begin();
   for (const CapturedFrame* f : run.delivered(side)) {
     if (!posted && f->index >= p.receives_posted_before) {
       for (uint32_t i = 0; i < p.receives; ++i)
         model.post_recv({.wr_id = 1000 + i, .segments = {out.receive_buffer}});
       posted = true;
     }
+    for (; write != writes.end() && write->before == f->index; ++write)
+      std::ranges::copy(write->bytes, out.memory.begin() + static_cast<ptrdiff_t>(write->offset));
     out.verdicts.push_back(model.receive(f->bytes));
     for (const ResponsePacket& r : model.responses()) {
       out.responses.push_back(r);

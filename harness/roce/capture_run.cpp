@@ -7,12 +7,14 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <stdexcept>
 
 #include <nlohmann/json.hpp>
 
 #include "harness/pcap/pcap.hpp"
 #include "harness/roce/aeth.hpp"
+#include "harness/roce/psn.hpp"
 
 namespace rnic::roce {
 namespace {
@@ -74,7 +76,7 @@ SideParams params_of(const Json& list, const std::string& own, const std::string
   p.qpn = static_cast<uint32_t>(field(j, "qpn").value_or(0));
   p.psn = static_cast<uint32_t>(field(j, "psn").value_or(0));
   if (const auto rkey = field(j, "rkey")) {
-    p.has_region = true;
+    p.has_region = p.key_recorded = true;
     p.rkey = static_cast<uint32_t>(*rkey);
     p.va = field(j, "va").value_or(field(j, "vaddr").value_or(0));
     if (const auto len = field(j, "len")) {
@@ -132,7 +134,7 @@ void parse_outputs(const Json& run, CaptureRun& out) {
 std::vector<const CapturedFrame*> CaptureRun::sent_by(Side s) const {
   std::vector<const CapturedFrame*> out;
   for (const CapturedFrame& f : sent_) {
-    if (f.from == s) out.push_back(&f);
+    if (f.from == s && !f.other) out.push_back(&f);
   }
   return out;
 }
@@ -140,7 +142,118 @@ std::vector<const CapturedFrame*> CaptureRun::sent_by(Side s) const {
 std::vector<const CapturedFrame*> CaptureRun::delivered(Side to) const {
   std::vector<const CapturedFrame*> out;
   for (const CapturedFrame& f : delivered_) {
+    if (f.from != to && !f.other) out.push_back(&f);
+  }
+  return out;
+}
+
+std::vector<const CapturedFrame*> CaptureRun::arrived(Side to) const {
+  std::vector<const CapturedFrame*> out;
+  for (const CapturedFrame& f : delivered_) {
     if (f.from != to) out.push_back(&f);
+  }
+  return out;
+}
+
+CaptureRun CaptureRun::between(const SideParams& a, const SideParams& b) const {
+  CaptureRun out = *this;
+  out.client = a;
+  out.server = b;
+  out.transport = Transport::kOther;
+  out.has_requests_ = false;
+  out.only_writes_ = true;
+  for (size_t s = 0; s < 2; ++s) {
+    out.requests_[s] = false;
+    out.low_[s] = ~uint64_t{0};
+    out.high_[s] = 0;
+    out.last_rnr_[s].reset();
+  }
+  FrameView v;
+  const auto foreign = [&](CapturedFrame& f) {
+    f.other = false;
+    return parse_frame(f.bytes, v) != ParseStatus::kOk ||
+           v.dest_qp != (f.from == Side::kClient ? b : a).qpn;
+  };
+  std::erase_if(out.sent_, foreign);
+  std::erase_if(out.delivered_, foreign);
+  for (const CapturedFrame& f : out.sent_) {
+    if (parse_frame(f.bytes, v) == ParseStatus::kOk) out.learn(f, v);
+  }
+  out.finish();
+  return out;
+}
+
+void CaptureRun::learn(const CapturedFrame& f, const FrameView& v) {
+  if (v.dest_qp <= 1) return;  // QP 1 is connection management
+  const auto from = static_cast<size_t>(f.from);
+  const OpcodeInfo& info = v.info();
+  SideParams& sender = f.from == Side::kClient ? client : server;
+  SideParams& target = f.from == Side::kClient ? server : client;
+  sender.ip = v.ip_src;
+  sender.udp_port = v.udp_src;
+  target.ip = v.ip_dst;
+  if ((info.ext & kExtAeth) && aeth_kind(v.syndrome) == AethKind::kRnrNak)
+    last_rnr_[from] = f.index;
+  if (!info.is_request) return;
+  if (transport == Transport::kOther) transport = info.transport;
+  has_requests_ = true;
+  requests_[from] = true;
+  // FIRST and MIDDLE report the plain kind, so an immediate shows at the last packet.
+  if (info.kind != MsgKind::kWrite && info.kind != MsgKind::kWriteImm) only_writes_ = false;
+  if (!(info.ext & (kExtReth | kExtAtomic))) return;
+  if (!target.has_region) {  // not recorded: the first key used is the right one
+    target.has_region = true;
+    target.rkey = v.rkey;
+  } else if (!target.key_recorded && v.rkey != target.rkey &&
+             std::ranges::count(target.other_rkeys, v.rkey) == 0) {
+    target.other_rkeys.push_back(v.rkey);
+  }
+  const uint64_t length = (info.ext & kExtReth) ? v.dma_len : 8;
+  low_[1 - from] = std::min(low_[1 - from], v.va);
+  high_[1 - from] = std::max(high_[1 - from], v.va + length);
+}
+
+void CaptureRun::finish() {
+  for (size_t s = 0; s < 2; ++s) {
+    SideParams& p = s == 0 ? client : server;
+    if (last_rnr_[s]) p.receives_posted_before = *last_rnr_[s] + 1;
+    if (p.has_region && !p.exact && high_[s] != 0) {
+      constexpr uint64_t kPage = 4096;
+      p.va = low_[s] / kPage * kPage;
+      p.length = (high_[s] + kPage - 1) / kPage * kPage - p.va;
+    }
+  }
+}
+
+std::vector<HostWrite> CaptureRun::host_writes(Side s) const {
+  std::vector<HostWrite> out;
+  const SideParams& p = side(s);
+  if (from_vt || !contents_known() || !p.has_region) return out;
+  FrameView v;
+  std::map<uint32_t, std::vector<uint8_t>> answers;  // by PSN; the first, repeats say the same
+  for (const CapturedFrame* f : sent_by(s)) {
+    if (parse_frame(f->bytes, v) != ParseStatus::kOk || v.info().is_request) continue;
+    std::vector<uint8_t> bytes(v.payload().begin(), v.payload().end());
+    if (v.opcode == kRcAtomicAck) {
+      bytes.resize(8);
+      for (size_t i = 0; i < 8; ++i) bytes[i] = static_cast<uint8_t>(v.atomic_orig >> (8 * i));
+    }
+    if (!bytes.empty()) answers.emplace(v.psn, std::move(bytes));
+  }
+  std::set<uint64_t> counters;
+  for (const CapturedFrame* f : delivered(s)) {
+    if (parse_frame(f->bytes, v) != ParseStatus::kOk || v.va < p.va) continue;
+    HostWrite w{f->index, v.va - p.va, {}};
+    if (v.opcode == kRcReadRequest) {
+      for (uint32_t i = 0; w.bytes.size() < v.dma_len; ++i) {
+        const auto part = answers.find(psn_add(v.psn, i));
+        if (part == answers.end()) break;
+        w.bytes.insert(w.bytes.end(), part->second.begin(), part->second.end());
+      }
+    } else if ((v.info().ext & kExtAtomic) != 0 && counters.insert(v.va).second) {
+      if (const auto a = answers.find(v.psn); a != answers.end()) w.bytes = a->second;
+    }
+    if (!w.bytes.empty() && w.offset + w.bytes.size() <= p.length) out.push_back(std::move(w));
   }
   return out;
 }
@@ -241,61 +354,24 @@ CaptureFile CaptureFile::load(const std::string& json_path) {
       const auto first = range.at(0).get<uint32_t>(), last = range.at(1).get<uint32_t>();
       if (last >= all.size() || first > last)
         fail(json_path, "run " + std::to_string(run.number) + ": frames beyond the file");
-      // Frames of other QPs, which this run's could do without, are left out: a connection
+      // Frames of other QPs, which this run's could do without, are set apart: a connection
       // manager's, a tool's own.
       const bool only_qps = r.value("only_qps", false);
-      const auto of_others = [&](const CapturedFrame& f) {
-        FrameView v;
-        return only_qps && parse_frame(f.bytes, v) == ParseStatus::kOk &&
-               v.dest_qp != (f.from == Side::kClient ? run.server : run.client).qpn;
-      };
       std::vector<std::optional<CapturedFrame>> held(2);
       const auto deliver = [&](CapturedFrame f) {
         FrameView v;
         if (parse_frame(f.bytes, v) == ParseStatus::kNotRoce) return;
         run.delivered_.push_back(std::move(f));
       };
-      uint32_t last_rnr[2] = {0, 0};
-      bool rnr_seen[2] = {false, false};
-      uint64_t low[2] = {~uint64_t{0}, ~uint64_t{0}}, high[2] = {0, 0};
       for (uint32_t i = first; i <= last; ++i) {
-        const CapturedFrame& f = all[i];
-        if (of_others(f)) continue;
+        CapturedFrame f = all[i];
         const auto dir = static_cast<size_t>(f.from);
         FrameView v;
-        const ParseStatus status = parse_frame(f.bytes, v);
-        if (status == ParseStatus::kOk) {
+        if (parse_frame(f.bytes, v) == ParseStatus::kOk) {
+          f.other =
+              only_qps && v.dest_qp != (f.from == Side::kClient ? run.server : run.client).qpn;
+          if (!f.other) run.learn(f, v);
           run.sent_.push_back(f);
-          const OpcodeInfo& info = v.info();
-          SideParams& sender = f.from == Side::kClient ? run.client : run.server;
-          const bool data_qp = v.dest_qp > 1;  // QP 1 is connection management
-          if (data_qp) {
-            sender.ip = v.ip_src;
-            sender.udp_port = v.udp_src;
-            (f.from == Side::kClient ? run.server : run.client).ip = v.ip_dst;
-          }
-          if (info.is_request && data_qp) {
-            if (run.transport == Transport::kOther) run.transport = info.transport;
-            run.has_requests_ = true;
-            run.requests_[dir] = true;
-            // FIRST and MIDDLE report the plain kind, so an immediate shows at the last packet.
-            if (info.kind != MsgKind::kWrite && info.kind != MsgKind::kWriteImm)
-              run.only_writes_ = false;
-            if (info.ext & (kExtReth | kExtAtomic)) {
-              const uint64_t length = (info.ext & kExtReth) ? v.dma_len : 8;
-              SideParams& target = f.from == Side::kClient ? run.server : run.client;
-              if (!target.has_region) {  // not recorded: the first key used is the right one
-                target.has_region = true;
-                target.rkey = v.rkey;
-              }
-              low[1 - dir] = std::min(low[1 - dir], v.va);
-              high[1 - dir] = std::max(high[1 - dir], v.va + length);
-            }
-          }
-          if ((info.ext & kExtAeth) && aeth_kind(v.syndrome) == AethKind::kRnrNak) {
-            rnr_seen[dir] = true;
-            last_rnr[dir] = f.index;
-          }
         }
         const auto event = events.find(i);
         const std::string action = event == events.end() ? "" : event->second;
@@ -320,15 +396,7 @@ CaptureFile CaptureFile::load(const std::string& json_path) {
       for (auto& h : held) {
         if (h) deliver(std::move(*h));
       }
-      for (size_t s = 0; s < 2; ++s) {
-        SideParams& p = s == 0 ? run.client : run.server;
-        if (rnr_seen[s]) p.receives_posted_before = last_rnr[s] + 1;
-        if (p.has_region && !p.exact && high[s] != 0) {
-          constexpr uint64_t kPage = 4096;
-          p.va = low[s] / kPage * kPage;
-          p.length = (high[s] + kPage - 1) / kPage * kPage - p.va;
-        }
-      }
+      run.finish();
       out.runs_.push_back(std::move(run));
     }
   } catch (const Json::exception& e) {

@@ -33,8 +33,9 @@ struct SideParams {
   // Registered memory. When `exact` is false the run did not record its extent (or not even its
   // key, which is then that of the first request): it covers what the requests touch, in whole 4
   // KiB pages.
-  bool has_region = false, exact = false;
+  bool has_region = false, exact = false, key_recorded = false;
   uint32_t rkey = 0;
+  std::vector<uint32_t> other_rkeys{};  // not recorded: further keys that requests use
   uint64_t va = 0;
   uint64_t length = 0;
   // Receives: how many are posted, their size, and before which frame (index in the file; 0: before
@@ -49,6 +50,7 @@ struct CapturedFrame {
   uint64_t time_ns = 0;
   Side from = Side::kClient;
   bool corrupted = false;  // delivered with the lowest bit of its last byte flipped
+  bool other = false;      // of another QP pair than the run's parameters name (`only_qps`)
   std::vector<uint8_t> bytes;
 };
 
@@ -69,10 +71,18 @@ struct RecordedSend {
   std::optional<uint64_t> atomic_orig;
 };
 
+// What an application wrote into its memory before a frame reached it.
+struct HostWrite {
+  uint32_t before = 0;  // index of the frame
+  uint64_t offset = 0;  // in its region
+  std::vector<uint8_t> bytes;
+};
+
 class CaptureRun {
  public:
   std::string file;     // "vt_imm_v4.pcap"
   uint32_t number = 0;  // within its file, from 0
+  std::string part;     // of one QP pair out of several
   std::string title;
   std::string client_command, server_command;
   Transport transport = Transport::kOther;  // of its requests
@@ -85,7 +95,9 @@ class CaptureRun {
   std::optional<uint64_t> server_buffer_fnv, server_receive_fnv;
 
   const SideParams& side(Side s) const { return s == Side::kClient ? client : server; }
-  std::string name() const { return file + " run " + std::to_string(number); }
+  std::string name() const {
+    return file + " run " + std::to_string(number) + (part.empty() ? "" : " " + part);
+  }
 
   // RC, and every request of either side is a WRITE with or without immediate.
   bool all_write() const { return transport == Transport::kRc && has_requests_ && only_writes_; }
@@ -97,19 +109,36 @@ class CaptureRun {
   // RoCEv2 frames that reached this side, in the order of delivery, repeats and corruption
   // included.
   std::vector<const CapturedFrame*> delivered(Side to) const;
+  // The same with those of other QPs.
+  std::vector<const CapturedFrame*> arrived(Side to) const;
+  // The same run with other parameters and only the frames between these two QPs.
+  CaptureRun between(const SideParams& client, const SideParams& server) const;
 
   // This side asked for something again, as the other side saw it.
   bool repeats(Side s) const;
 
   // vt's buffer at the start, `exact` side only; zeros otherwise.
   std::vector<uint8_t> initial_memory(Side s) const;
+  // The bytes that this side's READ responses and first ATOMIC answers showed are known to have
+  // been there: so all of what a responder must answer is. False where answers were lost before
+  // the point of capture or hang on the times of the wire.
+  bool contents_known() const { return from_vt || (!lossy_before_capture && !wire_times); }
+  // What the application there wrote for the READs and ATOMICs to find; nothing of a vt run, whose
+  // memory is known.
+  std::vector<HostWrite> host_writes(Side s) const;
 
  private:
   friend class CaptureFile;
+  void learn(const CapturedFrame& f, const FrameView& v);
+  void finish();
+
   std::vector<CapturedFrame> sent_;
   std::vector<CapturedFrame> delivered_;  // owns corrupted copies
   bool has_requests_ = false, only_writes_ = true;
   bool requests_[2] = {false, false};
+  // By side: the memory that is asked for, the last RNR NAK.
+  uint64_t low_[2] = {~uint64_t{0}, ~uint64_t{0}}, high_[2] = {0, 0};
+  std::optional<uint32_t> last_rnr_[2];
 };
 
 class CaptureFile {

@@ -10,6 +10,7 @@
 #include "sim/cli/bench.hpp"
 #include "sim/cli/cc_trace.hpp"
 #include "sim/cli/live.hpp"
+#include "sim/run/datagram_replay.hpp"
 #include "sim/run/published.hpp"
 #include "sim/run/replay.hpp"
 #include "sim/run/requester_replay.hpp"
@@ -118,7 +119,7 @@ std::vector<roce::CaptureFile> captures_of(const ReplayArgs& args) {
 int replay_requesters(const ReplayArgs& args) {
   size_t runs = 0, bad = 0;
   for (const roce::CaptureFile& capture : captures_of(args)) {
-    for (const roce::CaptureRun& r : capture.runs()) {
+    for (const roce::CaptureRun& r : sim::recorded_runs(capture)) {
       for (const roce::Side side : {roce::Side::kClient, roce::Side::kServer}) {
         if (!sim::requester_replayable(r, side)) continue;
         sim::ReplayOptions o;
@@ -143,41 +144,64 @@ int replay_requesters(const ReplayArgs& args) {
   return verdict(bad == 0, fmt::format("{} recorded runs, {} different", runs, bad));
 }
 
+sim::ReplayOptions replay_options(const ReplayArgs& args, roce::Side side) {
+  sim::ReplayOptions o;
+  o.data_w = args.data_w;
+  o.pcap_file = args.pcap;
+  o.wave_file = args.wave;
+  o.side = side;
+  return o;
+}
+
+const char* side_name(roce::Side side) { return side == roce::Side::kServer ? "server" : "client"; }
+
+bool replay_requests(const roce::CaptureRun& r, roce::Side side, const ReplayArgs& args) {
+  const sim::ReplayResult result = sim::replay_run(r, replay_options(args, side));
+  fmt::print(
+      "{:<34} as {}: {:>4} frames in, {:>4} out, {:>4} equal; {:>6} bytes compared, {} "
+      "receives; acknowledged {}: {}\n",
+      r.name(), side_name(side), result.frames_in, result.frames_out, result.equal_frames,
+      result.bytes_compared, result.receive_completions, result.acks,
+      result.ok() ? "same" : "DIFFERENT");
+  for (const auto& [name, count] : result.allowed)
+    fmt::print("    {} differences allowed: {}\n", count, name);
+  for (const std::string& d : result.differences) fmt::print("    {}\n", d);
+  std::fflush(stdout);
+  return result.ok();
+}
+
+bool replay_datagrams(const roce::CaptureRun& r, roce::Side side, const ReplayArgs& args) {
+  const sim::DatagramReplay result = sim::replay_datagrams(r, replay_options(args, side));
+  fmt::print("{:<34} as {}: {:>4} datagrams to {} QPs: {}\n", r.name(), side_name(side),
+             result.datagrams, result.qps, result.ok() ? "same" : "DIFFERENT");
+  for (const std::string& d : result.differences) fmt::print("    {}\n", d);
+  std::fflush(stdout);
+  return result.ok();
+}
+
 int replay(const ReplayArgs& args) {
   if (args.requester) return replay_requesters(args);
-  size_t runs = 0, bad = 0;
+  size_t replays = 0, bad = 0;
   for (const roce::CaptureFile& capture : captures_of(args)) {
-    for (const roce::CaptureRun& r : capture.runs()) {
-      size_t sides = 0;
+    for (const roce::CaptureRun& r : sim::recorded_runs(capture)) {
+      const size_t before = replays;
       for (const roce::Side side : {roce::Side::kServer, roce::Side::kClient}) {
-        if (!sim::replayable(r, side)) continue;
-        ++sides;
-        sim::ReplayOptions o;
-        o.data_w = args.data_w;
-        o.pcap_file = args.pcap;
-        o.wave_file = args.wave;
-        o.side = side;
-        const sim::ReplayResult result = sim::replay_run(r, o);
-        fmt::print(
-            "{:<34} as {}: {:>4} frames in, {:>4} out, {:>4} equal; {:>6} bytes compared, {} "
-            "receives; acknowledged {}: {}\n",
-            r.name(), side == roce::Side::kServer ? "server" : "client", result.frames_in,
-            result.frames_out, result.equal_frames, result.bytes_compared,
-            result.receive_completions, result.acks, result.ok() ? "same" : "DIFFERENT");
-        for (const auto& [name, count] : result.allowed)
-          fmt::print("    {} differences allowed: {}\n", count, name);
-        for (const std::string& d : result.differences) fmt::print("    {}\n", d);
-        std::fflush(stdout);
-        if (!result.ok()) ++bad;
+        if (sim::replayable(r, side)) {
+          ++replays;
+          if (!replay_requests(r, side, args)) ++bad;
+        }
+        if (r.part.empty() && sim::gets_datagrams(r, side)) {
+          ++replays;
+          if (!replay_datagrams(r, side, args)) ++bad;
+        }
       }
-      if (sides == 0 && !args.captures.empty())
-        fmt::print("{:<34} skipped: no RC or UC requests, or its parameters are not recorded\n",
+      if (replays == before && !args.captures.empty())
+        fmt::print("{:<34} skipped: no requests or datagrams, or its parameters are not recorded\n",
                    r.name());
-      runs += sides;
     }
   }
-  if (runs == 0) return verdict(false, "no run that can be replayed");
-  return verdict(bad == 0, fmt::format("{} recorded runs, {} different", runs, bad));
+  if (replays == 0) return verdict(false, "no run that can be replayed");
+  return verdict(bad == 0, fmt::format("{} replays of recorded runs, {} different", replays, bad));
 }
 
 int list() {

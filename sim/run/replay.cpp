@@ -7,6 +7,7 @@
 #include <bit>
 #include <stdexcept>
 
+#include "harness/cm/recorded.hpp"
 #include "harness/mem/memory_checker.hpp"
 #include "harness/roce/answer_compare.hpp"
 #include "harness/roce/check.hpp"
@@ -23,7 +24,11 @@ constexpr TimePs kSettlePs = 20'000'000;
 
 // Key of the receive buffer, beside the recorded one.
 uint32_t receive_key(const roce::SideParams& self) {
-  return self.has_region && self.rkey >> 8 == 1 ? 0x0002EE : 0x0001EE;
+  uint32_t key = 0x0001EE;
+  const auto taken = [&](uint32_t other) { return other >> 8 == key >> 8; };
+  while ((self.has_region && taken(self.rkey)) || std::ranges::any_of(self.other_rkeys, taken))
+    key += 0x100;
+  return key;
 }
 
 // Opcode of the CQE for a received message.
@@ -40,6 +45,15 @@ uint8_t receive_opcode(roce::MsgKind kind) {
   }
 }
 }  // namespace
+
+std::vector<roce::CaptureRun> recorded_runs(const roce::CaptureFile& file) {
+  std::vector<roce::CaptureRun> out;
+  for (const roce::CaptureRun& run : file.runs()) {
+    out.push_back(run);
+    for (roce::CaptureRun& c : cm::recorded_connections(run)) out.push_back(std::move(c));
+  }
+  return out;
+}
 
 bool replayable(const roce::CaptureRun& run, roce::Side responder) {
   return (run.transport == roce::Transport::kRc || run.transport == roce::Transport::kUc) &&
@@ -68,6 +82,11 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
   };
   std::vector<Due> due;
   size_t next = 0;
+  // What the application there wrote, in time for the requests that read it.
+  const std::vector<roce::HostWrite> writes = run.host_writes(side);
+  std::vector<TimePs> write_times;
+  size_t written = 0;
+  mem::DmaBuffer memory;
   roce::AckEffect effect;
   std::vector<std::vector<uint8_t>> answers;
   wire::Link* link = nullptr;
@@ -87,6 +106,10 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
       effect.add(v);
       answers.emplace_back(info.bytes.begin(), info.bytes.end());
     }
+    for (; written < write_times.size() && write_times[written] <= now; ++written) {
+      const roce::HostWrite& w = writes[written];
+      memory.write(w.offset, w.bytes.data(), w.bytes.size());
+    }
     while (next < due.size() && due[next].time <= now) {
       link->tx(1).send(now, due[next].bytes);
       ++next;
@@ -105,21 +128,24 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
                                          self.qpn, nic.capabilities().n_qp));
   mark_as_recorded(nic);
   nic.create_path(recorded_path(self, peer));
-  mem::DmaBuffer memory;
   std::vector<uint8_t> initial = run.initial_memory(side);
   if (self.has_region) {
     initial.resize(self.length);
     memory =
         node.dma().alloc(self.length, mem::kReadWrite, mem::kPageBytes, self.va & mem::kPageMask);
     memory.write(0, initial.data(), initial.size());
-    driver::MrRequest mr;
-    mr.index = self.rkey >> 8;
-    mr.tag = static_cast<uint8_t>(self.rkey);
-    mr.pd = 1;
-    mr.va = self.va;
-    mr.length = self.length;
-    mr.iova = memory.bus_addr();
-    nic.create_mr(mr);
+    std::vector<uint32_t> keys = self.other_rkeys;
+    keys.push_back(self.rkey);
+    for (const uint32_t key : keys) {
+      driver::MrRequest mr;
+      mr.index = key >> 8;
+      mr.tag = static_cast<uint8_t>(key);
+      mr.pd = 1;
+      mr.va = self.va;
+      mr.length = self.length;
+      mr.iova = memory.bus_addr();
+      nic.create_mr(mr);
+    }
   }
   // One buffer for all receives, as in the recording.
   mem::DmaBuffer received;
@@ -184,6 +210,8 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
             : std::clamp<TimePs>((f->time_ns - std::min(before_ns, f->time_ns)) * 1000,
                                  run.wire_times ? 0 : kMinGapPs, kMaxGapPs);
     before_ns = f->time_ns;
+    while (write_times.size() < writes.size() && writes[write_times.size()].before == f->index)
+      write_times.push_back(at + gap / 2);
     at += gap;
     Due d{at, f->bytes};
     // The recording was taken before padding.
@@ -197,7 +225,8 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
     seen = result.frames_out;
     world.run_until(world.now_ps() + kSettlePs);
   }
-  if (next != due.size()) throw std::logic_error("replay: frames were left over");
+  if (next != due.size() || written != writes.size())
+    throw std::logic_error("replay: frames were left over");
 
   // Memory.
   const roce::ReferenceReplay want = roce::reference_replay(run, side);

@@ -34,6 +34,9 @@ struct ReplayResult {
   bool ok() const { return differences.empty(); }
 };
 
+// The runs of a file, each followed by the connections that a connection manager made in it.
+std::vector<roce::CaptureRun> recorded_runs(const roce::CaptureFile& file);
+
 // Whether this side of the run can be a NIC: RC or UC, its parameters are known, and it is asked
 // something.
 bool replayable(const roce::CaptureRun& run, roce::Side responder);

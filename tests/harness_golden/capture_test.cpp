@@ -162,7 +162,12 @@ Replayed replay(const CaptureRun& run, Side side, Replica& r) {
   Replayed out;
   bool posted = false;
   std::vector<uint8_t> frame;
+  const std::vector<roce::HostWrite> writes = run.host_writes(side);
+  auto write = writes.begin();
   for (const CapturedFrame* f : run.delivered(side)) {
+    for (; write != writes.end() && write->before == f->index; ++write)
+      r.nic.memory().bytes().write(kFarAway + write->offset, write->bytes.data(),
+                                   write->bytes.size());
     if (!posted && f->index >= r.p.receives_posted_before) {
       r.post_receives();
       posted = true;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every recorded RC and UC run of a real software stack, its requests fed into the NIC as the wire
-// delivered them: answers, memory and completions must be the recorded ones.
+// Every recorded run of a real software stack, its requests and datagrams fed into the NIC as the
+// wire delivered them: answers, memory and completions must be the recorded ones.
 #include "sim/run/replay.hpp"
 
+#include <set>
+
+#include "sim/run/datagram_replay.hpp"
 #include "sim/run/requester_replay.hpp"
 #include "tests/system/bed.hpp"
 
@@ -23,7 +26,7 @@ Sum replay_all(bool (*wanted)(const roce::CaptureRun&)) {
   for (const std::string& file :
        roce::list_captures(std::string(RNIC_SOURCE_DIR) + "/tests/captures")) {
     const roce::CaptureFile capture = roce::CaptureFile::load(file);
-    for (const roce::CaptureRun& run : capture.runs()) {
+    for (const roce::CaptureRun& run : sim::recorded_runs(capture)) {
       for (const roce::Side side : {roce::Side::kServer, roce::Side::kClient}) {
         if (!sim::replayable(run, side) || !wanted(run)) continue;
         ++sum.runs;
@@ -65,6 +68,89 @@ TEST_CASE("recorded runs of every verb end with the recorded memory, answers and
   }
 }
 
+TEST_CASE("every recorded request is in a replay") {
+  size_t requests = 0;
+  for (const std::string& file :
+       roce::list_captures(std::string(RNIC_SOURCE_DIR) + "/tests/captures")) {
+    const roce::CaptureFile capture = roce::CaptureFile::load(file);
+    for (const roce::Side side : {roce::Side::kServer, roce::Side::kClient}) {
+      std::set<uint32_t> replayed;
+      for (const roce::CaptureRun& run : sim::recorded_runs(capture)) {
+        if (!sim::replayable(run, side)) continue;
+        for (const roce::CapturedFrame* f : run.delivered(side)) replayed.insert(f->index);
+      }
+      for (const roce::CaptureRun& run : capture.runs()) {
+        for (const roce::CapturedFrame* f : run.arrived(side)) {
+          roce::FrameView v;
+          if (roce::parse_frame(f->bytes, v) != roce::ParseStatus::kOk || !v.info().is_request)
+            continue;
+          INFO(run.name() << ", packet " << f->index + 1 << ": " << roce::describe(v));
+          CHECK((replayed.contains(f->index) || v.info().transport == roce::Transport::kUd));
+          ++requests;
+        }
+      }
+    }
+  }
+  CHECK(requests > 2000);
+}
+
+TEST_CASE("recorded datagrams fill their receives as the wire carried them") {
+  size_t sides = 0, datagrams = 0, managed = 0, completions = 0, digests = 0;
+  sim::ReplayOptions options;
+  options.data_w = test_width();
+  for (const std::string& file :
+       roce::list_captures(std::string(RNIC_SOURCE_DIR) + "/tests/captures")) {
+    const roce::CaptureFile capture = roce::CaptureFile::load(file);
+    for (const roce::CaptureRun& run : capture.runs()) {
+      for (const roce::Side side : {roce::Side::kClient, roce::Side::kServer}) {
+        if (!sim::gets_datagrams(run, side)) continue;
+        INFO(run.name() << ": " << run.client_command << ", the NIC is the "
+                        << (side == roce::Side::kServer ? "server" : "client"));
+        options.side = side;
+        const sim::DatagramReplay r = sim::replay_datagrams(run, options);
+        for (const std::string& d : r.differences) FAIL_CHECK(d);
+        ++sides;
+        datagrams += r.datagrams;
+        managed += run.transport == roce::Transport::kRc;
+        completions += r.completions;
+        digests += r.digest;
+      }
+    }
+  }
+  CHECK(sides > 12);
+  CHECK(datagrams == 30 + 5 + 6 + 5 + 10 + 18);  // ud_v4, ud_v6ll, vt_ud_v4, rping and the managed
+  CHECK(managed >= 4);                           // QP 1 beside RC
+  CHECK(completions == 6);
+  CHECK(digests == 1);
+}
+
+// What rping prints is what it was sent: a digest of the recorded stack's own.
+TEST_CASE("the recorded rping ends with the text that it printed, at both ends") {
+  const roce::CaptureFile capture =
+      roce::CaptureFile::load(std::string(RNIC_SOURCE_DIR) + "/tests/captures/rping_v4.json");
+  const auto runs = sim::recorded_runs(capture);
+  REQUIRE(runs.size() == 2);
+  const roce::CaptureRun& run = runs[1];
+  CHECK(run.client.qpn == 0x14);
+  CHECK(run.client.psn == 833022);
+  CHECK(run.server.qpn == 0x1F);
+  CHECK(run.server.psn == 4414439);
+  CHECK(run.client.other_rkeys == std::vector<uint32_t>{0x7B2});
+  CHECK(run.host_writes(roce::Side::kClient).size() == 3);
+  const roce::ReferenceReplay want = roce::reference_replay(run, roce::Side::kClient);
+  const std::string sink(want.memory.begin() + 0x800, want.memory.begin() + 0x800 + 199);
+  CHECK(sink.substr(0, 28) == "rdma-ping-2: CDEFGHIJKLMNOPQ");
+  const std::string source(want.memory.begin() + 0x910, want.memory.begin() + 0x910 + 199);
+  CHECK(sink == source);
+  sim::ReplayOptions options;
+  options.data_w = test_width();
+  options.side = roce::Side::kClient;
+  const sim::ReplayResult r = sim::replay_run(run, options);
+  for (const std::string& d : r.differences) FAIL_CHECK(d);
+  CHECK(r.equal_frames == 3 + 3 + 6);  // READ responses, ACKs of WRITEs and SENDs
+  CHECK(r.allowed.empty());
+}
+
 TEST_CASE(
     "the requester asks what was recorded, frame by frame, and ends with the recorded answers") {
   size_t runs = 0, frames = 0, completions = 0, results = 0;
@@ -73,7 +159,7 @@ TEST_CASE(
   for (const std::string& file :
        roce::list_captures(std::string(RNIC_SOURCE_DIR) + "/tests/captures")) {
     const roce::CaptureFile capture = roce::CaptureFile::load(file);
-    for (const roce::CaptureRun& run : capture.runs()) {
+    for (const roce::CaptureRun& run : sim::recorded_runs(capture)) {
       for (const roce::Side side : {roce::Side::kClient, roce::Side::kServer}) {
         if (!sim::requester_replayable(run, side)) continue;
         INFO(run.name() << ": " << run.client_command << ", the NIC is the "
