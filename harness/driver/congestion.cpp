@@ -41,6 +41,7 @@ CcSettings CcSettings::preset(CcMode mode, CcPreset preset, double line_bps, uin
   CcSettings s;
   s.mode = mode;
   if (preset == CcPreset::kPaper) {
+    s.cnp.interval_ns = 50'000;
     s.dcqcn = cc::DcqcnParams::paper(line_bps);
     s.hpcc = cc::HpccParams::paper(line_bps, base_rtt_ns, flows);
   } else {
@@ -63,6 +64,13 @@ std::vector<CcRegister> cc_registers(const CcSettings& s) {
       uint32_t{h.multi_rate} << 2 | uint32_t{h.sample} << 3 | uint32_t{h.path_check} << 4 |
       fixed("maxStage", h.max_stage, 1, 8) << 8 | fixed("INT units", h.int_multi, 1, 8) << 16 |
       fixed("limit of bytes", h.tx_limit, 1, 8) << 24;
+  if (s.cnp.interval_ns % 1000 != 0)
+    throw Error(
+        fmt::format("congestion control: time between CNPs {} ns is no whole number of "
+                    "microseconds",
+                    s.cnp.interval_ns));
+  const uint32_t np = fixed("time between CNPs", static_cast<double>(s.cnp.interval_ns), 1e3, 16) |
+                      static_cast<uint32_t>(s.cnp.scope) << 16;
   const double alpha = h.alpha / h.kmax_bytes * 80 * h.int_multi * 1024;
   return {
       {RNIC_CSR_CC_LINE_RATE, kbps("line rate", d.line_bps)},
@@ -79,6 +87,9 @@ std::vector<CcRegister> cc_registers(const CcSettings& s) {
       {RNIC_CSR_DCQCN_ALPHA_TIME, us("period of alpha", d.alpha_ns)},
       {RNIC_CSR_DCQCN_DEC_TIME, us("period of cuts", d.dec_ns)},
       {RNIC_CSR_DCQCN_INC_TIME, us("increase timer", d.inc_ns)},
+      {RNIC_CSR_DCQCN_NP, np},
+      {RNIC_CSR_CNP_CLASS,
+       fixed("DSCP of CNPs", s.cnp.dscp, 1, 6) | fixed("priority of CNPs", s.cnp.pcp, 1, 3) << 8},
       {RNIC_CSR_HPCC_CTRL, hpcc_ctrl},
       {RNIC_CSR_HPCC_ETA, fixed("eta", h.eta, 1.0 / 16777216, 25)},
       {RNIC_CSR_HPCC_BASE_RTT, fixed("base RTT", static_cast<double>(h.base_rtt_ns), 1, 20)},

@@ -24,9 +24,20 @@ enum class CcMode { kDcqcn = 0, kHpccFormula = 1, kHpccWindow = 2 };
 enum class CcPreset { kPaper, kProduction };
 CcPreset cc_preset(const std::string& name);  // "paper", "production"; throws Error
 
+// Between which packets the least time between CNPs counts; as DCQCN_NP.scope.
+enum class CnpScope { kQp = 0, kAddress = 1, kPort = 2 };
+
+// Who answers marked packets by CNPs, and how they travel.
+struct CnpSettings {
+  uint64_t interval_ns = 4'000;  // least time between two of a flow; 0: for every marked packet
+  CnpScope scope = CnpScope::kQp;
+  unsigned dscp = 48, pcp = 6;  // pcp: where the path has a VLAN tag
+};
+
 struct CcSettings {
   CcMode mode = CcMode::kDcqcn;
   bool enable = true;
+  CnpSettings cnp;
   cc::DcqcnParams dcqcn;  // line and least rate of both algorithms are those of dcqcn
   cc::HpccParams hpcc;
 

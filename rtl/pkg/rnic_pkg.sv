@@ -383,6 +383,14 @@ package rnic_pkg;
     logic [63:0] op1;            // compare
   } ack_req_t;
 
+  // A packet of a connection that came with the CE mark: rx_responder, rx_completer -> cnp_gen.
+  typedef struct packed {
+    logic [23:0]  qpn;           // local QP
+    logic [23:0]  dest_qpn;      // who sent it
+    logic [15:0]  path;
+    logic [127:0] addr;          // of the sender, as in path_t
+  } marked_t;
+
   // Event to write: cqe_gen, cmd_unit, dma_master -> event_queue.
   typedef struct packed {
     logic [7:0]  eqn;

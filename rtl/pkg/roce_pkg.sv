@@ -35,6 +35,8 @@ package roce_pkg;
   localparam logic [7:0] OP_UD_SEND_ONLY_IMM = 8'h65;
   localparam logic [7:0] OP_CNP = 8'h81;
 
+  localparam logic [1:0] ECN_CE = 2'b11;
+
   // AETH syndrome
   localparam logic [7:0] SYN_ACK = 8'h1F;
   localparam logic [7:0] SYN_RNR = 8'h20;  // | timer code

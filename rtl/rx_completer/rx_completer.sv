@@ -14,7 +14,8 @@
 module rx_completer (
     input  logic                clk_i,
     input  logic                rst_i,
-    // responses, from rx_dispatch
+    input  logic                cfg_dcqcn_i,  // DCQCN is enabled: CNPs count
+    // responses and CNPs, from rx_dispatch
     input  logic                resp_valid,
     output logic                resp_ready,
     input  rnic_pkg::rx_meta_t  resp,
@@ -135,6 +136,14 @@ module rx_completer (
     output logic                ev_valid,
     input  logic                ev_ready,
     output rnic_pkg::event_t    ev,
+    // a CNP for a QP has come, to cc_unit (pulse)
+    output logic                cnp_valid_o,
+    output logic [23:0]         cnp_qpn_o,
+    // a READ or ATOMIC response of a connection came with the CE mark, to cnp_gen (pulse)
+    output logic                marked_valid_o,
+    output rnic_pkg::marked_t   marked_o,
+    output logic                cnt_cnp_handled_o,
+    output logic                cnt_cnp_ignored_o,
     output logic                cnt_rx_rd_responses_o,
     output logic                cnt_rx_rd_bad_o,
     output logic                cnt_rewinds_o,
@@ -262,7 +271,7 @@ module rx_completer (
 
   // -- what the work says
   logic bad_qp, bad_pkey, bad_addr, good, is_nak, sending, order_clear, order_rts, order_err;
-  logic order_kick, order_resume, at_path, is_data, left_good;
+  logic order_kick, order_resume, at_path, is_data, left_good, is_cnp;
   logic [23:0] j_cover, j_reach, left_past, left_to;
   logic [2:0] j_act;
   logic [7:0] j_status;
@@ -277,6 +286,7 @@ module rx_completer (
       .bad_qp_o(bad_qp),
       .bad_addr_o(bad_addr),
       .bad_pkey_o(bad_pkey),
+      .cnp_o(is_cnp),
       .good_o(good),
       .is_nak_o(is_nak),
       .cover_o(j_cover),
@@ -908,16 +918,25 @@ module rx_completer (
   );
 
   // -- counters, trace, reset
-  logic judged;
+  logic judged, ours, cnp_counts, marked;
   assign judged = at_path && work_q == W_PACKET;
+  assign ours = judged && !bad_qp && !bad_addr;
+  assign cnp_counts = ours && is_cnp && cfg_dcqcn_i;
+  assign marked = ours && !bad_pkey && is_data && m_q.ecn == roce_pkg::ECN_CE;
   always_ff @(posedge clk_i) begin
     state_q <= state_d;
     cnt_rx_ack_o <= judged && good && m_q.opcode == roce_pkg::OP_ACKNOWLEDGE && !is_nak;
     cnt_rx_nak_o <= judged && good && is_nak;
     cnt_rx_unknown_qp_o <= judged && bad_qp;
     cnt_rx_addr_errors_o <= judged && !bad_qp && bad_addr;
-    cnt_rx_pkey_errors_o <= judged && !bad_qp && !bad_addr && bad_pkey;
-    cnt_rx_ghost_acks_o <= judged && !bad_qp && !bad_addr && !bad_pkey && !good;
+    cnt_rx_pkey_errors_o <= ours && bad_pkey && !is_cnp;
+    cnt_rx_ghost_acks_o <= ours && !bad_pkey && !good && !is_cnp;
+    cnp_valid_o <= cnp_counts;
+    if (cnp_counts) cnp_qpn_o <= qpn_q;
+    marked_valid_o <= marked;
+    if (marked) marked_o <= {qpn_q, c_q.dest_qpn, c_q.path, m_q.sip};
+    cnt_cnp_handled_o <= cnp_counts;
+    cnt_cnp_ignored_o <= judged && is_cnp && !cnp_counts;
     cnt_msgs_completed_o <= retire && ok;
     cnt_msgs_flushed_o <= retire && h_status == rnic_desc_pkg::CQE_STATUS_WR_FLUSH_ERR;
     cnt_rx_rd_responses_o <= rd_done && rd_ok;
@@ -935,6 +954,10 @@ module rx_completer (
       cnt_rx_addr_errors_o <= 1'b0;
       cnt_rx_pkey_errors_o <= 1'b0;
       cnt_rx_ghost_acks_o <= 1'b0;
+      cnp_valid_o <= 1'b0;
+      marked_valid_o <= 1'b0;
+      cnt_cnp_handled_o <= 1'b0;
+      cnt_cnp_ignored_o <= 1'b0;
       cnt_msgs_completed_o <= 1'b0;
       cnt_msgs_flushed_o <= 1'b0;
       cnt_rx_rd_responses_o <= 1'b0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends each received packet to the half of the transport that answers for it: requests to
-// rx_responder, responses to rx_completer; counts CNPs and drops them. Tells rx_placer, in packet
-// order, who decides about the payload. Throughput: one packet per cycle. Latency: 0 cycles
+// rx_responder, responses and CNPs to rx_completer. Tells rx_placer, in packet order, who decides
+// about the payload. Throughput: one packet per cycle. Latency: 0 cycles
 // (combinational from rxm to req, resp and ord). rxm_ready depends on rxm_valid (by its opcode) and
 // on the receiver's ready.
 // READ responses and ATOMIC ACKs always leave a note: rx_completer decides about each of them.
-// Dropped: CNPs (rx_cnp), and the payload of CNPs and ACKs, which must have none.
+// Dropped: the payload of CNPs and ACKs, which must have none.
 module rx_dispatch (
     input  logic                 clk_i,
     input  logic                 rst_i,
@@ -22,21 +22,23 @@ module rx_dispatch (
     input  logic                 ord_ready,
     output rnic_pkg::rx_ord_t    ord,
     output logic                 cnt_rx_cnp_o,
+    output logic                 cnt_ecn_marked_o,  // any packet with the CE mark
     output logic                 trc_valid_o,
     output logic [63:0]          trc_o,
     output logic                 trc_sampled_o
 );
-  logic is_cnp, is_resp, is_data, is_req, needs_ord, target_ready;
+  logic is_cnp, is_resp, is_data, is_req, to_completer, needs_ord, target_ready;
   assign is_cnp = rxm.opcode == roce_pkg::OP_CNP;
   assign is_resp = rxm.opcode[7:5] == 3'b000 &&
       rxm.opcode[4:0] >= roce_pkg::OP_READ_RESP_FIRST[4:0] &&
                    rxm.opcode[4:0] <= roce_pkg::OP_ATOMIC_ACK[4:0];
   assign is_req = !is_cnp && !is_resp;
+  assign to_completer = is_resp || is_cnp;
   // A READ response or ATOMIC ACK: it brings something to place, or may.
   assign is_data = is_resp && rxm.opcode[4:0] != roce_pkg::OP_ACKNOWLEDGE[4:0];
   // An ACK or CNP without payload leaves nothing to place.
   assign needs_ord = is_req || is_data || rxm.payload_len != 13'd0;
-  assign target_ready = is_req ? req_ready : is_resp ? resp_ready : 1'b1;
+  assign target_ready = is_req ? req_ready : resp_ready;
 
   // Notes for rx_placer wait in a FIFO until it is there; note_ready depends on state only.
   rnic_pkg::rx_ord_t note;
@@ -44,7 +46,7 @@ module rx_dispatch (
   logic [3:0] note_level;
   assign rxm_ready = rxm_valid && target_ready && (note_ready || !needs_ord);
   assign req_valid = rxm_valid && is_req && note_ready;
-  assign resp_valid = rxm_valid && is_resp && (note_ready || !needs_ord);
+  assign resp_valid = rxm_valid && to_completer && (note_ready || !needs_ord);
   assign req = rxm;
   assign resp = rxm;
 
@@ -69,7 +71,11 @@ module rx_dispatch (
 
   always_ff @(posedge clk_i) begin
     cnt_rx_cnp_o <= rxm_valid && rxm_ready && is_cnp;
-    if (rst_i) cnt_rx_cnp_o <= 1'b0;
+    cnt_ecn_marked_o <= rxm_valid && rxm_ready && rxm.ecn == roce_pkg::ECN_CE;
+    if (rst_i) begin
+      cnt_rx_cnp_o <= 1'b0;
+      cnt_ecn_marked_o <= 1'b0;
+    end
   end
 
   assign trc_valid_o = rxm_valid && rxm_ready;

@@ -84,6 +84,9 @@ module rx_responder (
     output logic                  ev_valid,
     input  logic                  ev_ready,
     output rnic_pkg::event_t      ev,
+    // a packet of an RC or UC connection came with the CE mark (pulse)
+    output logic                  marked_valid_o,
+    output rnic_pkg::marked_t     marked_o,
     // counters
     output logic                  cnt_rx_unknown_qp_o,
     output logic                  cnt_rx_pkey_errors_o,
@@ -795,6 +798,15 @@ module rx_responder (
   assign trc_valid_o = decision_out && execute;
   assign trc_o = {rnic_pkg::TRC_RX_EXEC, qpn_q, 8'd0, m_q.psn};
   assign trc_sampled_o = 1'b1;
+
+  // What counts is that the connection is the packet's, not what is decided about it.
+  logic marked;
+  assign marked = decision_out && seen && !is_ud_q && m_q.ecn == roce_pkg::ECN_CE;
+  always_ff @(posedge clk_i) begin
+    marked_valid_o <= marked;
+    if (marked) marked_o <= {qpn_q, c_q.dest_qpn, c_q.path, m_q.sip};
+    if (rst_i) marked_valid_o <= 1'b0;
+  end
 
   assign pin_o = state_q != LOOK;
   assign pin_qpn_o = qpn_q;

@@ -13,13 +13,15 @@ module tx_packetizer #(
   parameter int unsigned DATA_W = 512,
   parameter int unsigned UNDO_STAGES = 1,   // cycles of the iCRC's last step, 1 or 2
   // identification of IPv4 packet n is ip_id_i + n * IP_ID_STEP
-  parameter int unsigned IP_ID_STEP = 1,
-  parameter int unsigned CNP_DSCP = 48      // DSCP of CNPs; 64: as the path says
+  parameter int unsigned IP_ID_STEP = 1
 ) (
   input  logic               clk_i,
   input  logic               rst_i,
   input  logic [15:0]        ip_id_i,
   input  logic               cfg_mig_req_i,  // MigReq of all packets but CNPs
+  // DSCP of CNPs, and the priority in their VLAN tag; all else is the path's
+  input  logic [5:0]         cfg_cnp_dscp_i,
+  input  logic [2:0]         cfg_cnp_pcp_i,
   // responses without payload
   input  logic               rsp_valid,
   output logic               rsp_ready,
@@ -238,7 +240,7 @@ module tx_packetizer #(
   tx_header u_header (
     .valid_i     (have && s1_head_q),
     .ipv6_i      (pa.ipv6),
-    .tos_i       ({s1_cnp_q && CNP_DSCP < 64 ? 6'(CNP_DSCP) : pa.dscp, pa.ecn}),
+    .tos_i       ({s1_cnp_q ? cfg_cnp_dscp_i : pa.dscp, pa.ecn}),
     .ttl_i       (pa.ttl),
     .flow_label_i(pa.flow_label),
     .sip_i       (pa.sip),
@@ -433,7 +435,7 @@ module tx_packetizer #(
     eth         = '0;
     eth.ipv6    = pa.ipv6;
     eth.vlan    = pa.vlan;
-    eth.tci     = {pa.pcp, pa.dei, pa.vlan_id};
+    eth.tci     = {s1_cnp_q && pa.vlan ? cfg_cnp_pcp_i : pa.pcp, pa.dei, pa.vlan_id};
     eth.dmac    = pa.dmac;
     eth.smac    = pa.smac;
     eth.qpn     = s1_qpn_q;

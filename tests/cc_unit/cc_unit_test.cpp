@@ -68,6 +68,9 @@ struct World {
         t.cfg_hpcc_int_multi_i = FIELD(HPCC_CTRL, INT_MULTI);
         t.cfg_hpcc_tx_limit_i = FIELD(HPCC_CTRL, TX_LIMIT);
         break;
+      case RNIC_CSR_DCQCN_NP:  // of cnp_gen and tx_packetizer
+      case RNIC_CSR_CNP_CLASS:
+        break;
       default: {
         const std::map<uint32_t, IData*> whole = {
             {RNIC_CSR_CC_LINE_RATE, &t.cfg_line_i},
@@ -379,6 +382,8 @@ TEST_CASE("presets: production is what the registers have after a reset, paper i
   SAME(DCQCN_ALPHA_TIME);
   SAME(DCQCN_DEC_TIME);
   SAME(DCQCN_INC_TIME);
+  SAME(DCQCN_NP);
+  SAME(CNP_CLASS);
   // HPCC has no defaults of adapters: registers begin with the paper's.
   const CcSettings h = CcSettings::preset(CcMode::kHpccWindow, driver::cc_preset("paper"), 400e9);
 #define SAME_PAPER(reg) CHECK(value(h, RNIC_CSR_##reg) == RNIC_CSR_##reg##_RESET_VALUE)
@@ -392,6 +397,7 @@ TEST_CASE("presets: production is what the registers have after a reset, paper i
   CHECK(value(h, RNIC_CSR_DCQCN_AI_RATE) == 40'000);
   CHECK(value(h, RNIC_CSR_DCQCN_BYTE_RESET) == 10'000'000);
   CHECK(value(h, RNIC_CSR_DCQCN_INC_TIME) == 55);
+  CHECK(value(h, RNIC_CSR_DCQCN_NP) == 50);
 }
 
 TEST_CASE("what a register cannot hold is refused by name") {
@@ -412,6 +418,14 @@ TEST_CASE("what a register cannot hold is refused by name") {
   SECTION("a rate") {
     s.dcqcn.line_bps = 2e12;
     CHECK(complaint(s).find("line rate") != std::string::npos);
+  }
+  SECTION("a time between CNPs") {
+    s.cnp.interval_ns = 4'100;
+    CHECK(complaint(s).find("time between CNPs 4100 ns") != std::string::npos);
+  }
+  SECTION("a DSCP") {
+    s.cnp.dscp = 64;
+    CHECK(complaint(s).find("DSCP of CNPs 64") != std::string::npos);
   }
   SECTION("a round trip") {
     s.hpcc.base_rtt_ns = 100;

@@ -9,6 +9,7 @@ module tx_chain #(
   input  logic                   mac_clk_i,
   input  logic                   mac_rst_i,
   input  logic [15:0]            ip_id_i,
+  input  logic [5:0]             cfg_cnp_dscp_i,
   output logic                   slot_valid,
   input  logic                   slot_ready,
   output logic [7:0]             slot_id,
@@ -80,8 +81,9 @@ module tx_chain #(
     .tx(path), .rx_lk_valid(1'b0), .rx_lk_ready(), .rx_lk_index('0), .rx_valid(), .rx(),
     .cp_lk_valid(1'b0), .cp_lk_ready(), .cp_lk_index('0), .cp_valid(), .cp());
 
-  tx_packetizer #(.DATA_W(DATA_W), .CNP_DSCP(64)) u_packetizer (
-    .clk_i, .rst_i, .ip_id_i, .cfg_mig_req_i(1'b1), .rsp_valid, .rsp_ready, .rsp, .req_valid,
+  tx_packetizer #(.DATA_W(DATA_W)) u_packetizer (
+    .clk_i, .rst_i, .ip_id_i, .cfg_mig_req_i(1'b1), .cfg_cnp_dscp_i, .cfg_cnp_pcp_i(3'd0),
+    .rsp_valid, .rsp_ready, .rsp, .req_valid,
     .req_ready, .req_data, .req_cnt, .req_last, .req_abort, .req_pkt, .path_lk_valid,
     .path_lk_ready, .path_lk_index, .path_valid, .path,
     .out_valid(pk_valid), .out_ready(pk_ready), .out_data(pk_data), .out_cnt(pk_cnt),

@@ -105,6 +105,7 @@ TEST_CASE("the transmit side makes the fact sheet's vectors as whole frames") {
     p.path = 3;
     ChainBench bench;
     bench->ip_id_i = v.ip_id;
+    bench->cfg_cnp_dscp_i = v.tos >> 2;
     bench.start();
     bench.set_path(3, p);
     bench.send(p);

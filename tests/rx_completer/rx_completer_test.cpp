@@ -222,8 +222,10 @@ class World {
       CHECK(kEvent.get(b, "etype") == 2);
       ++got_drains[kEvent.get(b, "number")];
     });
+    top.cfg_dcqcn_i = 1;
     bench.reset();
   }
+  void set_dcqcn(bool on) { top.cfg_dcqcn_i = dcqcn = on; }
 
   Qp& add_qp(uint64_t qpn, uint32_t psn, unsigned type = kRc, bool ipv6 = false) {
     Qp& q = qps[qpn];
@@ -246,6 +248,7 @@ class World {
                          {"timeout", m.timeout},
                          {"retry_cnt", m.retry_cnt},
                          {"rnr_retry", m.rnr_retry},
+                         {"dest_qpn", qpn + 900},
                          {"send_cqn", qpn + 60}});
     start(q, psn);
     half[qpn] = kAckHalf.pack({{"una_psn", psn}});
@@ -416,6 +419,7 @@ class World {
     got_packets.clear(), want_packets.clear();
     got_asked.clear(), got_kicks.clear(), want_kicks.clear(), got_drains.clear();
     got_rewinds.clear();
+    got_cnps.clear(), want_cnps.clear(), got_marked.clear(), want_marked.clear();
     counts.clear(), extra_counts.clear();
     arms_.clear(), rwg_due_.clear(), open_.clear(), on_bus_.clear(), timed_out_.clear();
     top.rd_placed_i = 0;
@@ -472,6 +476,8 @@ class World {
       }
     }
     CHECK(difference(got_timers, want_timers) == "");
+    CHECK(got_cnps == want_cnps);
+    CHECK(difference(got_marked, want_marked) == "");
     REQUIRE(got_packets.size() == want_packets.size());
     for (size_t i = 0; i < got_packets.size(); ++i) {
       INFO("packet " << i);
@@ -515,15 +521,27 @@ class World {
   std::map<uint64_t, std::vector<Rewind>> got_rewinds;
   std::map<std::string, uint64_t> counts, extra_counts;
   uint64_t elsewhere = 0;  // responses for QPs that do not exist
+  bool dcqcn = true;
+  std::vector<uint64_t> got_cnps, want_cnps;
+  std::vector<Bits> got_marked, want_marked;
   const std::map<std::string, const CData*> counters{
-      {"ack", &top.cnt_rx_ack_o},           {"nak", &top.cnt_rx_nak_o},
-      {"ghost", &top.cnt_rx_ghost_acks_o},  {"unknown", &top.cnt_rx_unknown_qp_o},
-      {"pkey", &top.cnt_rx_pkey_errors_o},  {"addr", &top.cnt_rx_addr_errors_o},
-      {"rd", &top.cnt_rx_rd_responses_o},   {"rd_bad", &top.cnt_rx_rd_bad_o},
-      {"rewinds", &top.cnt_rewinds_o},      {"timeout", &top.cnt_ack_timeouts_o},
-      {"rnr", &top.cnt_rnr_waits_o},        {"implied", &top.cnt_implied_naks_o},
-      {"spoiled", &top.cnt_tx_spoiled_o},   {"completed", &top.cnt_msgs_completed_o},
+      {"ack", &top.cnt_rx_ack_o},
+      {"nak", &top.cnt_rx_nak_o},
+      {"ghost", &top.cnt_rx_ghost_acks_o},
+      {"unknown", &top.cnt_rx_unknown_qp_o},
+      {"pkey", &top.cnt_rx_pkey_errors_o},
+      {"addr", &top.cnt_rx_addr_errors_o},
+      {"rd", &top.cnt_rx_rd_responses_o},
+      {"rd_bad", &top.cnt_rx_rd_bad_o},
+      {"rewinds", &top.cnt_rewinds_o},
+      {"timeout", &top.cnt_ack_timeouts_o},
+      {"rnr", &top.cnt_rnr_waits_o},
+      {"implied", &top.cnt_implied_naks_o},
+      {"spoiled", &top.cnt_tx_spoiled_o},
+      {"completed", &top.cnt_msgs_completed_o},
       {"flushed", &top.cnt_msgs_flushed_o},
+      {"cnp_handled", &top.cnt_cnp_handled_o},
+      {"cnp_ignored", &top.cnt_cnp_ignored_o},
   };
 
  private:
@@ -625,6 +643,8 @@ class World {
   }
   void sample() {
     for (const auto& [name, pin] : counters) counts[name] += *pin;
+    if (top.cnp_valid_o) got_cnps.push_back(top.cnp_qpn_o);
+    if (top.marked_valid_o) got_marked.push_back(read_pin(top.marked_o).slice(0, kMarked.width()));
     if (top.ack_wr_valid) {
       // Whoever waits for READs hears of each change, after it can be read.
       const Bits now = read_pin(top.ack_wr);
@@ -690,6 +710,7 @@ class World {
                      static_cast<uint32_t>(kMeta.get(b, "syndrome")),
                      static_cast<uint32_t>(kMeta.get(b, "payload_len")), kMeta.get(b, "op0")};
     auto it = qps.find(kMeta.get(b, "dest_qpn"));
+    if (r.opcode == 0x81) return on_cnp(b, it == qps.end() ? nullptr : &it->second);
     if (it == qps.end()) {
       ++elsewhere;
       if (r.data()) want_packets.push_back({{.len = r.length}});
@@ -708,7 +729,37 @@ class World {
       run(q.model.qpn, [](QpModel& m) { m.on_nothing(); });
       return;
     }
+    if (alive && r.data() && kMeta.get(b, "ecn") == 3) want_marked.push_back(marked(q));
     run(q.model.qpn, [&](QpModel& m) { m.on_response(r); });
+  }
+  // A CNP is for a connection that may send, READ responses too; nothing else of the QP changes.
+  void on_cnp(const Bits& b, Qp* q) {
+    bool good = dcqcn;
+    if (q == nullptr) {
+      ++elsewhere;
+      good = false;
+    } else {
+      const QpModel& m = q->model;
+      const bool alive =
+          m.type != kUd && !m.failed && (m.state == kRtr || m.state == kRts || m.state == kSqd);
+      const bool addr = kMeta.get_bits(b, "sip") == address(m.qpn, 1) &&
+                        kMeta.get_bits(b, "dip") == address(m.qpn, 0) &&
+                        (kMeta.get(b, "ipv6") != 0) == q->ipv6;
+      if (!alive)
+        ++extra_counts["unknown"];
+      else if (!addr)
+        ++extra_counts["addr"];
+      good = good && alive && addr;
+      if (good) want_cnps.push_back(m.qpn);
+      run(m.qpn, [](QpModel& x) { x.on_nothing(); });
+    }
+    ++extra_counts[good ? "cnp_handled" : "cnp_ignored"];
+  }
+  static Bits marked(const Qp& q) {
+    const uint64_t n = q.model.qpn;
+    Bits b = kMarked.pack({{"qpn", n}, {"dest_qpn", n + 900}, {"path", n + 300}});
+    kMarked.set_bits(b, "addr", address(n, 1));
+    return b;
   }
   void on_order_done(Qp& q, uint64_t op) {
     if (!auto_recover) return;
@@ -882,6 +933,12 @@ void run_random(World& w, unsigned steps) {
     if (random.chance(0.02)) kMeta.set_bits(b, "dip", World::address(a.qpn, 3));
     if (random.chance(0.02)) kMeta.set(b, "ipv6", !r.ipv6);
     if (random.chance(0.02)) kMeta.set(b, "dest_qpn", random.between(100, kPsnMask));
+    kMeta.set(b, "ecn", random.below(4));
+    if (random.chance(0.06)) {
+      kMeta.set(b, "opcode", 0x81);
+      kMeta.set(b, "becn", 1);
+      kMeta.set(b, "payload_len", 0);
+    }
     w.send(b);
   }
   w.settle();
@@ -911,6 +968,43 @@ TEST_CASE("rx_completer agrees with the rules under stalls on every side and slo
     w.attributes(w.qps[0], 14, 1, 0);
     run_random(w, 2500);
   }
+}
+
+TEST_CASE("a CNP counts for RC and UC in every state that sends, and never touches the PSNs") {
+  for (unsigned type : {kRc, kUc, kUd}) {
+    for (QpState s : {kReset, kInit, kRtr, kRts, kSqd, kSqe, kErr}) {
+      for (bool on : {true, false}) {
+        World w;
+        w.auto_recover = false;
+        Qp& q = w.add_qp(1, 0xFFFFFF, type);
+        w.push(q, Kind::kWrite, 3);
+        w.state(q, s);
+        w.set_dcqcn(on);
+        // P_Key and PSN are anything.
+        for (uint32_t psn : {0u, 0xFFFFFFu, 0x1234u}) {
+          Bits b = w.response(q, {.opcode = 0x81, .psn = psn});
+          kMeta.set(b, "pkey", psn & 0xFFFF);
+          w.send(b);
+        }
+        w.settle();
+        const bool heard = on && type != kUd && (s == kRtr || s == kRts || s == kSqd);
+        CHECK(w.got_cnps.size() == (heard ? 3 : 0));
+        CHECK(w.counts["cnp_handled"] + w.counts["cnp_ignored"] == 3);
+        CHECK(q.model.una == 0xFFFFFF);
+        CHECK(w.counts["ghost"] == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("a CNP takes 4 cycles") {
+  World w;
+  Qp& q = w.add_qp(1, 5);
+  w.push(q, Kind::kWrite);
+  for (unsigned i = 0; i < 20; ++i) w.send(w.response(q, {.opcode = 0x81}));
+  w.settle();
+  const auto& c = w.resp.cycles();
+  CHECK(c.back() - c.front() == 4 * (c.size() - 1));
 }
 
 TEST_CASE("an ACK of one message takes 4 cycles, each further message 3 more") {

@@ -27,7 +27,10 @@ struct World {
         ord(
             bench, "ord", top.ord_valid, top.ord_ready, [this] { return uint64_t{top.ord}; },
             stall) {
-    bench.on_sample([this] { cnps += top.cnt_rx_cnp_o; });
+    bench.on_sample([this] {
+      cnps += top.cnt_rx_cnp_o;
+      marked += top.cnt_ecn_marked_o;
+    });
     bench.reset();
   }
   void packet(uint64_t op, uint64_t len) {
@@ -37,8 +40,9 @@ struct World {
     rxm.push(b);
     const bool cnp = op == 0x81, response = is_response(op);
     if (!cnp && !response) want_req.push_back(b);
-    if (response) want_resp.push_back(b);
+    if (response || cnp) want_resp.push_back(b);
     want_cnps += cnp;
+    want_marked += kMeta.get(b, "ecn") == 3;
     // Requests are the responder's to decide, READ responses and ATOMIC ACKs the completer's, with
     // and without payload; what CNPs and ACKs bring is discarded.
     if (!cnp && !response)
@@ -56,6 +60,7 @@ struct World {
     CHECK(difference(resp.items(), want_resp) == "");
     CHECK(difference(ord.items(), want_ord) == "");
     CHECK(cnps == want_cnps);
+    CHECK(marked == want_marked);
   }
   Bench<Vrx_dispatch> bench;
   Vrx_dispatch& top;
@@ -65,7 +70,7 @@ struct World {
   Rng random = rng("traffic");
   std::vector<Bits> want_req, want_resp;
   std::vector<uint64_t> want_ord;
-  uint64_t cnps = 0, want_cnps = 0;
+  uint64_t cnps = 0, want_cnps = 0, marked = 0, want_marked = 0;
 };
 
 }  // namespace
@@ -98,11 +103,11 @@ TEST_CASE("a packet per cycle, none of latency") {
   CHECK(w.resp.cycles()[0] == w.rxm.cycles()[0]);
 }
 
-TEST_CASE("ACKs pass while rx_placer takes no more notes, requests wait") {
+TEST_CASE("ACKs and CNPs pass while rx_placer takes no more notes, requests wait") {
   World w;
   w.ord.set_stall(Stall::always());
   for (int i = 0; i < 8; ++i) w.packet(0x0A, 10);
-  for (int i = 0; i < 20; ++i) w.packet(0x11, 0);
+  for (int i = 0; i < 20; ++i) w.packet(i % 4 == 3 ? 0x81 : 0x11, 0);
   w.packet(0x0A, 10);
   w.packet(0x11, 0);
   w.bench.tick(60);
@@ -122,6 +127,7 @@ TEST_CASE("reset empties the notes") {
     w.ord.set_stall(Stall::none());
     w.want_req = w.req.items();
     w.want_ord = w.ord.items();
+    w.want_marked = w.marked;
     w.packet(0x0A, 99);
     w.settle();
   }

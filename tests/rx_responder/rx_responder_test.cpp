@@ -404,6 +404,7 @@ class World {
     want_places = got_places;
     want_fails = got_fails;
     want_events = got_events;
+    want_marked = got_marked;
     want_counts = {};
     counts = {};
     got_tickets.clear();
@@ -428,6 +429,7 @@ class World {
     CHECK(difference(got_places, want_places) == "");
     CHECK(got_fails == want_fails);
     CHECK(got_events == want_events);
+    CHECK(difference(got_marked, want_marked) == "");
     check_tickets();
     for (auto& [qpn, q] : qps) {
       INFO("QP " << qpn);
@@ -709,6 +711,7 @@ class World {
   std::vector<Ack> got_acks, want_acks;
   std::vector<Place> got_places, want_places;
   std::vector<std::pair<uint64_t, uint64_t>> got_fails, want_fails, got_events, want_events;
+  std::vector<Bits> got_marked, want_marked;
   std::vector<uint64_t> got_tickets, pieces_of;  // payload writes of each packet
   std::vector<size_t> want_runs;                 // packets before each READ or ATOMIC
   uint64_t first_ticket = 0;
@@ -914,6 +917,7 @@ class World {
     counts["uc_drops"] += top.cnt_rx_uc_drops_o;
     counts["sends"] += top.cnt_rx_sends_o;
     counts["flushed"] += top.cnt_msgs_flushed_o;
+    if (top.marked_valid_o) got_marked.push_back(read_pin(top.marked_o).slice(0, kMarked.width()));
     if (top.req_valid && top.req_ready) {
       REQUIRE(!in_flight.empty());
       taken.push_back(in_flight.front());
@@ -948,6 +952,14 @@ class World {
     q.established = true;
   }
 
+  // A packet of the connection came with the CE mark: told, whatever is decided about it.
+  void note_mark(const Qp& q, const roce::FrameView& v) {
+    if (v.ecn() != 3) return;
+    Bits b = kMarked.pack({{"qpn", q.qpn}, {"dest_qpn", q.qpn + 0x500}, {"path", q.qpn + 100}});
+    kMarked.set_bits(b, "addr", address(q.peer));
+    want_marked.push_back(b);
+  }
+
   void feed_rc(Qp& q, const Pkt& p, const roce::FrameView& v) {
     Place& place = want_places.back();
     const size_t acks_before = q.model->responses().size();
@@ -959,6 +971,10 @@ class World {
     const bool send = kind == roce::MsgKind::kSend || kind == roce::MsgKind::kSendImm ||
                       kind == roce::MsgKind::kSendInv;
     ++verdicts[static_cast<size_t>(verdict)];
+    const bool dropped_unseen =
+        verdict == roce::RxVerdict::kDropTransport || verdict == roce::RxVerdict::kDropState ||
+        verdict == roce::RxVerdict::kDropAddress || verdict == roce::RxVerdict::kDropPkey;
+    if (!dropped_unseen) note_mark(q, v);
     switch (verdict) {
       case roce::RxVerdict::kDropTransport:
       case roce::RxVerdict::kDropState:
@@ -1096,6 +1112,7 @@ class World {
       ++want_counts["qkey"];
       return;
     }
+    if (q.service == kUc) note_mark(q, v);
     const roce::OpcodeInfo& info = v.info();
     const bool known = info.known && info.is_request;
     const bool send = info.kind == roce::MsgKind::kSend || info.kind == roce::MsgKind::kSendImm;

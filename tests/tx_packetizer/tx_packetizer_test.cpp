@@ -67,6 +67,7 @@ class PacketizerBench : public Bench<Top> {
                          read_pin(top.out_eth)};
         }) {
     this->top().cfg_mig_req_i = 1;
+    set_cnp_class(48, 6);
     auto junk = rng("junk");
     req_.set_junk([junk]() mutable {
       return InBeat{Bits::random(junk, kBytes * 8), static_cast<unsigned>(junk.below(kBytes + 1)),
@@ -95,6 +96,10 @@ class PacketizerBench : public Bench<Top> {
     });
   }
 
+  void set_cnp_class(unsigned dscp, unsigned pcp) {
+    this->top().cfg_cnp_dscp_i = static_cast<CData>(dscp);
+    this->top().cfg_cnp_pcp_i = static_cast<CData>(pcp);
+  }
   // Gives the packet a path of its own.
   void add_path(TxPacket& p) {
     p.path = static_cast<uint16_t>(next_path_++);
@@ -193,9 +198,6 @@ std::string hex(const std::vector<uint8_t>& bytes) {
   return out;
 }
 
-template <class Top>
-constexpr bool kCnpFromPath = sizeof(Top::req_data) <= 32;  // see CMakeLists.txt
-
 TxPacket from_view(const roce::FrameView& v) {
   TxPacket p;
   auto& s = p.spec;
@@ -258,11 +260,11 @@ TxPacket random_packet_for(Rng& random, size_t max_payload) {
   return p;
 }
 
-// As the packetizer sends it: CNPs have a DSCP of their own.
-template <class Top>
-TxPacket as_sent(TxPacket p) {
-  if (p.spec.opcode == roce::kCnp && !kCnpFromPath<Top>) {
-    p.spec.tos = static_cast<uint8_t>(48 << 2 | (p.spec.tos & 3));
+// As the packetizer sends it: CNPs have a DSCP and a priority of their own.
+TxPacket as_sent(TxPacket p, unsigned dscp, unsigned pcp) {
+  if (p.spec.opcode == roce::kCnp) {
+    p.spec.tos = static_cast<uint8_t>(dscp << 2 | (p.spec.tos & 3));
+    p.spec.vlan_tci[0] = static_cast<uint16_t>(pcp << 13 | (p.spec.vlan_tci[0] & 0x1FFF));
   }
   return p;
 }
@@ -270,13 +272,13 @@ TxPacket as_sent(TxPacket p) {
 template <class Top>
 void check_vectors() {
   for (const Vector& vector : kVectors) {
-    if (vector.number == 13 && !kCnpFromPath<Top>) continue;  // a CNP with DSCP 0
     INFO("vector " << vector.number << ", " << vector.title);
     const auto frame = from_hex(vector.hex);
     roce::FrameView view;
     REQUIRE(roce::parse_frame(frame, view) == roce::ParseStatus::kOk);
     PacketizerBench<Top> bench;
     bench->ip_id_i = view.ip_id;
+    bench.set_cnp_class(view.tos >> 2, 0);
     bench.reset();
     TxPacket p = from_view(view);
     bench.add_path(p);
@@ -292,6 +294,9 @@ void check_random(size_t count, Stall in, Stall out, Stall lookup, unsigned path
   bench->ip_id_i = 0xFFF0;
   const bool mig_req = rng("mig_req").chance(0.5);
   bench->cfg_mig_req_i = mig_req;
+  const unsigned dscp = static_cast<unsigned>(rng("dscp").below(64));
+  const unsigned pcp = static_cast<unsigned>(rng("pcp").below(8));
+  bench.set_cnp_class(dscp, pcp);
   bench.req_.set_stall(in);
   bench.rsp_.set_stall(in);
   bench.out_.set_stall(out);
@@ -315,7 +320,7 @@ void check_random(size_t count, Stall in, Stall out, Stall lookup, unsigned path
       bench.send(p);
       req_order.push_back(p.spec.psn);
     }
-    sent[p.spec.psn] = as_sent<Top>(p);
+    sent[p.spec.psn] = as_sent(p, dscp, pcp);
   }
   bench.wait_packets(count, 200 * count);
   bench.tick(30);

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+// Congestion on the wire: CE marks become CNPs, CNPs are heard. One NIC against a software peer
+// that marks what it likes, and two NICs on a cable that marks.
+#include <algorithm>
+#include <map>
+
+#include "harness/driver/congestion.hpp"
+#include "harness/roce/check.hpp"
+#include "harness/roce/frame.hpp"
+#include "tests/harness_roce/vectors.hpp"
+#include "tests/system/bed.hpp"
+
+using namespace rnic;
+using namespace rnic::test;
+
+namespace {
+
+constexpr uint32_t kPeerQpn = 0x777;
+constexpr uint32_t kPsn = 0x1000;  // first PSN of both directions
+constexpr uint8_t kCe = 3;
+
+struct Seen {
+  sim::TimePs first_ps = 0;
+  std::vector<uint8_t> bytes;
+  roce::FrameView view() const {
+    roce::FrameView v;
+    REQUIRE(roce::parse_frame(bytes, v) == roce::ParseStatus::kOk);
+    return v;
+  }
+};
+
+driver::CcSettings settings(driver::CcMode mode, uint64_t cnp_ns = 4000) {
+  driver::CcSettings s =
+      driver::CcSettings::preset(mode, driver::CcPreset::kPaper, static_cast<double>(test_rate()));
+  s.cnp.interval_ns = cnp_ns;
+  return s;
+}
+void apply(sim::Host& host, const driver::CcSettings& s) {
+  for (const driver::CcRegister& r : driver::cc_registers(s)) host.nic().write(r.offset, r.value);
+}
+
+// A NIC at end 0 of a cable; the far end is software. QP i of the NIC is connected to kPeerQpn + i
+// over path i, whose address is 192.168.0.(2 + peer i).
+class Peer {
+  WaveViews views_;
+
+ public:
+  explicit Peer(sim::HostConfig config = {.id = 1}) {
+    sim::NodeConfig c;
+    c.name = "nic";
+    c.nic.data_w = test_width();
+    c.nic.wave_file = views_.next();
+    node = &world.add_node(c);
+    link = &world.open_end(
+        *node, {.rate_bps = test_rate(), .delay_ps = 50'000},
+        [this](sim::TimePs now) { edge(now); }, 50'000);
+    world.power_on();
+    host = std::make_unique<sim::Host>(world, *node, config);
+    host->start(2);
+    memory = &host->region(sim::Place::kHost, 1 << 18);
+  }
+  sim::Qp& add_qp(unsigned peer = 0, uint8_t service = RNIC_QP_TYPE_RC) {
+    sim::QpOptions options;
+    options.service = service;
+    sim::Qp& qp = host->create_qp(std::move(options));
+    const auto n = static_cast<uint16_t>(qps.size());
+    driver::PathRequest p;
+    p.index = n + 1u;
+    p.dmac = peer_mac(peer);
+    p.smac = host->mac(1);
+    p.ipv6 = host->config().ipv6;
+    p.sip = host->ip(1);
+    p.dip = host->ip(static_cast<uint8_t>(2 + peer));
+    p.dscp = 7;
+    p.vlan = host->config().vlan;
+    p.vlan_id = 5;
+    p.pcp = 2;
+    host->nic().create_path(p);
+    driver::ConnectRequest r;
+    r.service = service;
+    r.dest_qpn = kPeerQpn + n;
+    r.path = static_cast<uint16_t>(n + 1);
+    r.rq_psn = r.sq_psn = kPsn;
+    r.mtu = RNIC_PATH_MTU_MTU_1024;
+    host->nic().connect(*qp.qp, r);
+    qps.push_back({&qp, peer, kPsn, service});
+    return qp;
+  }
+  static driver::Mac peer_mac(unsigned peer) {
+    return {0x02, 0, 0, 0, 1, static_cast<uint8_t>(2 + peer)};
+  }
+  roce::IpAddr address(uint8_t id) const {
+    return host->config().ipv6 ? host->ip(id) : roce::ipv4_address(192, 168, 0, id);
+  }
+  roce::FrameSpec spec(unsigned n, uint8_t opcode) const {
+    roce::FrameSpec s;
+    s.eth_dst = host->mac(1);
+    s.eth_src = peer_mac(qps[n].peer);
+    s.ip_src = address(static_cast<uint8_t>(2 + qps[n].peer));
+    s.ip_dst = address(1);
+    if (host->config().ipv6) s.flow_label = 0x123;
+    s.dest_qp = qps[n].qp->number();
+    s.opcode = opcode;
+    s.tos = kCe;
+    return s;
+  }
+  void send(const roce::FrameSpec& s, std::span<const uint8_t> payload = {}) {
+    std::vector<uint8_t> f(roce::frame_size(s, payload.size()));
+    f.resize(roce::build_frame(s, payload, f));
+    out.push_back(std::move(f));
+  }
+  // A WRITE of one packet with this ECN field, in order.
+  void write(unsigned n, uint8_t ecn) {
+    roce::FrameSpec s = spec(n, qps[n].service == RNIC_QP_TYPE_UC ? 0x2A : roce::kRcWriteOnly);
+    s.tos = ecn;
+    s.psn = qps[n].psn++;
+    s.va = memory->va;
+    s.rkey = memory->key;
+    s.dma_len = 64;
+    send(s, std::vector<uint8_t>(64, 1));
+  }
+  void run_ns(uint64_t ns) { world.run_until(world.now_ps() + ns * 1000); }
+  uint64_t counter(uint32_t index) { return host->nic().counter(index); }
+  std::vector<Seen> of(uint8_t opcode) const {
+    std::vector<Seen> found;
+    std::copy_if(frames.begin(), frames.end(), std::back_inserter(found),
+                 [&](const Seen& f) { return f.view().opcode == opcode; });
+    return found;
+  }
+
+  struct Connection {
+    sim::Qp* qp;
+    unsigned peer;
+    uint32_t psn;
+    uint8_t service;
+  };
+  sim::World world;
+  sim::Node* node;
+  wire::Link* link;
+  std::unique_ptr<sim::Host> host;
+  sim::Region* memory;
+  std::vector<Connection> qps;
+  std::vector<Seen> frames;  // that the NIC has sent
+
+ private:
+  void edge(sim::TimePs now) {
+    wire::FrameInfo info;
+    while (link->rx(1).take(now, info)) {
+      CHECK(roce::check_frame(info.bytes).empty());
+      frames.push_back({info.first_ps, {info.bytes.begin(), info.bytes.end()}});
+    }
+    while (next_ < out.size() && link->tx(1).free_at() <= now + 50'000) {
+      link->tx(1).send(now, out[next_], false);
+      ++next_;
+    }
+  }
+  std::vector<std::vector<uint8_t>> out;
+  size_t next_ = 0;
+};
+
+void put(std::vector<uint8_t>& f, size_t at, std::span<const uint8_t> bytes) {
+  std::copy(bytes.begin(), bytes.end(), f.begin() + static_cast<long>(at));
+}
+
+// Marks frames of one direction as a switch does, all that are ECN capable.
+class Marker : public wire::FaultHook {
+ public:
+  bool on = true;
+  uint64_t marked = 0;
+  void on_frame(wire::FrameEdit& f) override {
+    if (!on) return;
+    f.edited = roce::mark_congestion(f.bytes);
+    marked += f.edited;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a marked packet brings a CNP that equals the recorded one, byte for byte", "[short]") {
+  Peer p;
+  apply(*p.host, settings(driver::CcMode::kDcqcn));
+  p.add_qp();
+  p.write(0, kCe);
+  p.run_ns(3000);
+  const auto cnps = p.of(roce::kCnp);
+  REQUIRE(cnps.size() == 1);
+  const std::vector<uint8_t>& got = cnps[0].bytes;
+  std::vector<uint8_t> want = from_hex(kVectors[12].hex);
+  REQUIRE(kVectors[12].number == 13);
+  // Addresses, identification, source port and DestQP; checksum and iCRC again.
+  put(want, 0, Peer::peer_mac(0));
+  put(want, 6, p.host->mac(1));
+  put(want, 26, std::array<uint8_t, 8>{192, 168, 0, 1, 192, 168, 0, 2});
+  put(want, 18, std::span(got).subspan(18, 2));
+  put(want, 34, std::span(got).subspan(34, 2));
+  put(want, 47, std::array<uint8_t, 3>{0, kPeerQpn >> 8, kPeerQpn & 0xFF});
+  roce::fix_ipv4_checksum(want);
+  roce::fix_icrc(want);
+  CHECK(got == want);
+  CHECK(p.counter(RNIC_CNT_NP_ECN_MARKED_ROCE_PACKETS) == 1);
+  CHECK(p.counter(RNIC_CNT_NP_CNP_SENT) == 1);
+}
+
+TEST_CASE("CNPs over IPv6 and with a VLAN tag have their class too") {
+  Peer p({.id = 1, .ipv6 = true, .vlan = true, .vlan_id = 5, .pcp = 2});
+  driver::CcSettings s = settings(driver::CcMode::kDcqcn);
+  s.cnp.dscp = 26;
+  s.cnp.pcp = 5;
+  apply(*p.host, s);
+  p.add_qp();
+  roce::FrameSpec f = p.spec(0, roce::kRcWriteOnly);
+  f.vlan_count = 1;
+  f.vlan_tci[0] = 2 << 13 | 5;
+  f.psn = kPsn;
+  f.va = p.memory->va;
+  f.rkey = p.memory->key;
+  f.dma_len = 8;
+  f.ack_req = true;
+  p.send(f, std::vector<uint8_t>(8));
+  p.run_ns(3000);
+  const auto cnps = p.of(roce::kCnp), acks = p.of(roce::kRcAcknowledge);
+  REQUIRE(cnps.size() == 1);
+  REQUIRE(acks.size() == 1);
+  const roce::FrameView v = cnps[0].view(), a = acks[0].view();
+  CHECK(v.ipv6);
+  CHECK(v.dscp() == 26);
+  CHECK(v.ecn() == 2);
+  CHECK(v.becn);
+  CHECK_FALSE(v.mig_req);
+  CHECK(v.dest_qp == kPeerQpn);
+  CHECK((cnps[0].bytes[14] << 8 | cnps[0].bytes[15]) == (5 << 13 | 5));
+  CHECK(a.dscp() == 7);  // the path's
+  CHECK((acks[0].bytes[14] << 8 | acks[0].bytes[15]) == (2 << 13 | 5));
+}
+
+TEST_CASE("what brings no CNP: DCQCN off, no mark, no such QP, UD, a CNP or an ACK") {
+  Peer p;
+  p.add_qp();
+  p.write(0, kCe);
+  apply(*p.host, settings(driver::CcMode::kHpccFormula));
+  p.write(0, kCe);
+  p.run_ns(3000);
+  CHECK(p.of(roce::kCnp).empty());
+  CHECK(p.counter(RNIC_CNT_NP_ECN_MARKED_ROCE_PACKETS) == 2);
+  apply(*p.host, settings(driver::CcMode::kDcqcn));
+  for (uint8_t ecn : {0, 1, 2}) p.write(0, ecn);
+  roce::FrameSpec s = p.spec(0, roce::kRcWriteOnly);
+  s.dest_qp = 200;
+  p.send(s, std::vector<uint8_t>(8));
+  s = p.spec(0, roce::kCnp);
+  s.becn = true;
+  p.send(s);
+  p.send(p.spec(0, roce::kRcAcknowledge));
+  s = p.spec(0, roce::kRcWriteOnly);
+  s.ip_src = p.address(77);
+  p.send(s, std::vector<uint8_t>(8));
+  p.run_ns(3000);
+  CHECK(p.of(roce::kCnp).empty());
+  // What the switch marked, whatever became of it.
+  CHECK(p.counter(RNIC_CNT_NP_ECN_MARKED_ROCE_PACKETS) == 6);
+  // A packet out of order, or repeated, was marked all the same.
+  s = p.spec(0, roce::kRcWriteOnly);
+  s.psn = kPsn + 500;
+  p.send(s, std::vector<uint8_t>(8));
+  p.run_ns(3000);
+  CHECK(p.of(roce::kCnp).size() == 1);
+  CHECK(p.counter(RNIC_CNT_NP_CNP_SENT) == 1);
+}
+
+TEST_CASE("one CNP per flow and interval: per QP, per address, per port") {
+  using driver::CnpScope;
+  for (CnpScope scope : {CnpScope::kQp, CnpScope::kAddress, CnpScope::kPort}) {
+    INFO("scope " << static_cast<int>(scope));
+    Peer p;
+    driver::CcSettings s = settings(driver::CcMode::kDcqcn, 5000);
+    s.cnp.scope = scope;
+    apply(*p.host, s);
+    p.add_qp(0);
+    p.add_qp(0);
+    p.add_qp(1);
+    for (int i = 0; i < 100; ++i) {
+      for (unsigned n = 0; n < 3; ++n) p.write(n, kCe);
+    }
+    const size_t flows = scope == CnpScope::kQp ? 3 : scope == CnpScope::kAddress ? 2 : 1;
+    p.run_ns(3000);
+    CHECK(p.of(roce::kCnp).size() == flows);
+    p.run_ns(12'000);  // all 300 packets have come long ago
+    for (int round = 0; round < 3; ++round) {
+      for (unsigned n = 0; n < 3; ++n) p.write(n, kCe);
+      p.run_ns(6000);
+    }
+    const auto cnps = p.of(roce::kCnp);
+    CHECK(p.counter(RNIC_CNT_NP_CNP_SENT) == cnps.size());
+    CHECK(cnps.size() >= 4 * flows);
+    // Never two of a flow within the interval.
+    std::map<uint32_t, sim::TimePs> last;
+    for (const Seen& c : cnps) {
+      const roce::FrameView v = c.view();
+      const uint32_t flow = scope == CnpScope::kQp        ? v.dest_qp
+                            : scope == CnpScope::kAddress ? v.ip_dst[15]
+                                                          : 0;
+      if (last.count(flow)) CHECK(c.first_ps - last[flow] >= 4'900'000);
+      last[flow] = c.first_ps;
+    }
+  }
+}
+
+TEST_CASE("UC packets are answered by CNPs as well") {
+  Peer p;
+  apply(*p.host, settings(driver::CcMode::kDcqcn));
+  p.add_qp(0, RNIC_QP_TYPE_UC);
+  p.write(0, kCe);
+  p.run_ns(3000);
+  REQUIRE(p.frames.size() == 1);
+  CHECK(p.frames[0].view().opcode == roce::kCnp);
+  CHECK(p.frames[0].view().dest_qp == kPeerQpn);
+}
+
+TEST_CASE("a CNP does not wait behind data") {
+  Peer p;
+  apply(*p.host, settings(driver::CcMode::kDcqcn, 0));
+  sim::Qp& qp = p.add_qp();
+  p.add_qp();
+  sim::Region target = *p.memory;  // whatever the peer's is
+  p.host->write(qp, *p.memory, 0, target, 0, 100'000);
+  p.run_ns(2500);
+  const size_t before = p.frames.size();
+  REQUIRE(before > 5);
+  p.write(1, kCe);
+  p.run_ns(1500);
+  // Sent with the packets that were on their way: behind three frames of data at most.
+  const auto cnps = p.of(roce::kCnp);
+  REQUIRE(cnps.size() == 1);
+  CHECK(p.frames.back().view().opcode != roce::kCnp);  // the data go on
+  const uint64_t data_before =
+      static_cast<uint64_t>(std::count_if(p.frames.begin(), p.frames.end(), [&](const Seen& f) {
+        return f.first_ps < cnps[0].first_ps && f.first_ps + 700'000 > cnps[0].first_ps;
+      }));
+  CHECK(data_before > 0);
+}
+
+TEST_CASE("a received CNP is counted and leaves PSNs alone", "[short]") {
+  Peer p;
+  apply(*p.host, settings(driver::CcMode::kDcqcn));
+  sim::Qp& qp = p.add_qp();
+  sim::Region target = *p.memory;
+  p.host->write(qp, *p.memory, 0, target, 0, 3000);
+  p.run_ns(2500);
+  REQUIRE(p.frames.size() == 3);
+  for (int i = 0; i < 5; ++i) {
+    roce::FrameSpec s = p.spec(0, roce::kCnp);
+    s.becn = true;
+    s.tos = 48 << 2 | 2;
+    s.psn = static_cast<uint32_t>(i) * 1000;
+    if (i == 3) s.dest_qp = 200;
+    if (i == 4) s.ip_src = p.address(9);
+    p.send(s);
+  }
+  p.run_ns(1000);
+  CHECK(p.counter(RNIC_CNT_RX_CNP) == 5);
+  CHECK(p.counter(RNIC_CNT_RP_CNP_HANDLED) == 3);
+  CHECK(p.counter(RNIC_CNT_RP_CNP_IGNORED) == 2);
+  CHECK(p.counter(RNIC_CNT_RX_GHOST_ACKS) == 0);
+  CHECK(p.host->nic().query_qp(qp.number()).una_psn == kPsn);
+  roce::FrameSpec ack = p.spec(0, roce::kRcAcknowledge);
+  ack.tos = 2;
+  ack.psn = kPsn + 2;
+  ack.syndrome = 0x1F;
+  ack.msn = 1;
+  p.send(ack);
+  CHECK(p.host->wait_completion(qp).ok());
+  CHECK(p.frames.size() == 3);
+  // Off again: heard and ignored.
+  driver::CcSettings off = settings(driver::CcMode::kDcqcn);
+  off.enable = false;
+  apply(*p.host, off);
+  p.run_ns(1000);  // until the last register is written
+  p.send(p.spec(0, roce::kCnp));
+  p.run_ns(1000);
+  CHECK(p.counter(RNIC_CNT_RP_CNP_IGNORED) == 3);
+}
+
+TEST_CASE("two NICs over a cable that marks: CNPs for WRITEs and for READ responses") {
+  for (bool read : {false, true}) {
+    INFO((read ? "READ" : "WRITE"));
+    Marker marks;  // on what a sends: WRITEs, or READ responses
+    BedOptions options;
+    options.faults_a = &marks;
+    Bed bed(options);
+    apply(*bed.a.host, settings(driver::CcMode::kDcqcn, 1000));
+    apply(*bed.b.host, settings(driver::CcMode::kDcqcn, 1000));
+    auto [qa, qb] = bed.connect({.mtu = 1024});
+    sim::Region& ra = bed.a.host->region(sim::Place::kHost, 65536);
+    sim::Region& rb = bed.b.host->region(sim::Place::kHost, 65536);
+    Rng random = rng("payload");
+    const std::vector<uint8_t> data = fill(bed, bed.a, ra, random);
+    bed.watch();
+    bed.expect(bed.b, rb, 0, data);
+    if (read) {
+      driver::WorkRequest w;
+      w.opcode = RNIC_WQE_OPCODE_READ;
+      w.remote_va = ra.va;
+      w.rkey = ra.key;
+      w.local = {{rb.key, 65536, rb.va}};
+      qb->qp->post(w);
+      qb->qp->ring();
+      CHECK(bed.b.host->wait_completion(*qb).ok());
+    } else {
+      bed.a.host->write(*qa, ra, 0, rb, 0, 65536);
+      CHECK(bed.a.host->wait_completion(*qa).ok());
+    }
+    bed.run_ns(2000);
+    CHECK(marks.marked >= 64);
+    CHECK(bed.counter(bed.b, RNIC_CNT_NP_ECN_MARKED_ROCE_PACKETS) == marks.marked);
+    const uint64_t sent = bed.counter(bed.b, RNIC_CNT_NP_CNP_SENT);
+    CHECK(sent >= 1);
+    CHECK(sent < 64);
+    CHECK(bed.counter(bed.a, RNIC_CNT_RX_CNP) == sent);
+    CHECK(bed.counter(bed.a, RNIC_CNT_RP_CNP_HANDLED) == sent);
+    CHECK(bed.counter(bed.a, RNIC_CNT_RP_CNP_IGNORED) == 0);
+    bed.check();
+  }
+}
