@@ -13,8 +13,8 @@ namespace {
 constexpr size_t kEthernet = 14, kTag = 4, kIpv4 = 20, kIpv6 = 40;
 constexpr size_t kVersionAt = 2, kFlagsAt = 3, kPathAt = 4, kHopsAt = 8, kHopBytes = 8;
 constexpr uint8_t kEchoFlag = 0x01;
-constexpr std::array<uint64_t, 6> kRates = {25'000'000'000,  50'000'000'000,  100'000'000'000,
-                                            200'000'000'000, 400'000'000'000, 800'000'000'000};
+constexpr std::array<uint64_t, 5> kRates = {25'000'000'000, 50'000'000'000, 100'000'000'000,
+                                            200'000'000'000, 400'000'000'000};
 
 uint16_t load_le16(const uint8_t* p) { return static_cast<uint16_t>(p[0] | p[1] << 8); }
 void store_le16(uint8_t* p, uint16_t v) {

@@ -49,9 +49,9 @@ struct IntTrailer {
   bool operator==(const IntTrailer&) const = default;
 };
 
-// 0 .. 5 for 25, 50, 100, 200, 400, 800 Gb/s; nothing for other rates.
+// 0 .. 4 for 25, 50, 100, 200, 400 Gb/s; nothing for other rates.
 std::optional<uint8_t> int_rate_code(uint64_t bps);
-// 0 for codes 6 and 7, which nobody sends.
+// 0 for codes 5 to 7, which nobody believes.
 uint64_t int_rate_bps(uint8_t code);
 
 // The telemetry word: rate bits 2..0, ts 26..3, tx 46..27, queue 63..47; least significant byte

@@ -125,7 +125,7 @@ void Switch::attach(unsigned port, wire::Link& link, int end) {
     if (!code)
       throw std::invalid_argument("switch: INT has no code for a port of " +
                                   std::to_string(p->rate_bps) +
-                                  " bit/s; it has them for 25, 50, 100, 200, 400, 800 Gb/s");
+                                  " bit/s; it has them for 25, 50, 100, 200, 400 Gb/s");
     p->rate_code = *code;
   }
   ports_[port] = std::move(p);
@@ -423,6 +423,13 @@ void Switch::depart(Port& p) {
 
 // -------------------------------------------------------------------------------------------
 // counts
+uint64_t Switch::passed_bytes(unsigned port) const {
+  const Port& p = port_at(port);
+  if (p.tx.free_at() <= now_) return p.count.wire_bytes;
+  const auto left = static_cast<unsigned __int128>(p.tx.free_at() - now_) * p.rate_bps;
+  return p.count.wire_bytes - static_cast<uint64_t>(left / 8'000'000'000'000ull);
+}
+
 PortCounters Switch::counters(unsigned port) const {
   const Port& p = port_at(port);
   PortCounters out = p.count;

@@ -84,6 +84,8 @@ class Switch {
 
   const SwitchConfig& config() const { return config_; }
   PortCounters counters(unsigned port) const;
+  // Of the port's wire_bytes, those whose time has passed: a frame on the wire counts in part.
+  uint64_t passed_bytes(unsigned port) const;
   // Of all classes of the port's egress.
   const DepthTime& depth(unsigned port) const { return port_at(port).depth; }
   void restart_depths();

@@ -85,7 +85,10 @@ int run(const RunArgs& args) {
     return path.empty() || session.node_count() == 1 ? path : sim::node_file(path, "*");
   };
   const std::string tlp_files = o.tlp_file.empty() ? "" : sim::node_file(o.tlp_file, "*");
-  for (const auto& [what, path_of] : {std::pair<const char*, std::string>{"capture", o.pcap_file},
+  const std::string captures = session.net() == nullptr || o.pcap_file.empty()
+                                   ? o.pcap_file
+                                   : sim::node_file(o.pcap_file, "*");
+  for (const auto& [what, path_of] : {std::pair<const char*, std::string>{"capture", captures},
                                       {"TLP logs", tlp_files},
                                       {"trace (Perfetto, chrome://tracing)", o.trace_file},
                                       {"waves", each_node(o.wave_file)}}) {

@@ -76,8 +76,9 @@ void Host::start(uint8_t peer_id) {
   create_path(peer_id);
 }
 
-void Host::create_path(uint8_t peer_id) {
+void Host::create_path(uint8_t peer_id, uint16_t index) {
   driver::PathRequest path;
+  path.index = index;
   path.dmac = mac(peer_id);
   path.smac = mac(config_.id);
   path.ipv6 = config_.ipv6;
@@ -290,10 +291,11 @@ std::optional<driver::Event> Host::wait_event(TimePs limit_ps) {
 }
 
 void connect_pair(Host& a, Qp& qa, Host& b, Qp& qb, const ConnectOptions& options) {
-  const auto one = [&](Host& h, Qp& self, const Qp& peer, uint32_t sq_psn, uint32_t rq_psn) {
+  const auto one = [&](Host& h, Qp& self, const Qp& peer, uint32_t sq_psn, uint32_t rq_psn,
+                       uint16_t path) {
     driver::ConnectRequest r = options.attributes;
     r.dest_qpn = peer.number();
-    r.path = 0;
+    r.path = path;
     r.mtu = mtu_code(options.mtu);
     r.sq_psn = sq_psn;
     r.rq_psn = rq_psn;
@@ -302,8 +304,8 @@ void connect_pair(Host& a, Qp& qa, Host& b, Qp& qb, const ConnectOptions& option
     self.rq_psn = rq_psn;
     self.mtu = options.mtu;
   };
-  one(a, qa, qb, options.psn_a, options.psn_b);
-  one(b, qb, qa, options.psn_b, options.psn_a);
+  one(a, qa, qb, options.psn_a, options.psn_b, options.path_a);
+  one(b, qb, qa, options.psn_b, options.psn_a, options.path_b);
 }
 
 std::pair<Qp*, Qp*> connect(Host& a, Host& b, const ConnectOptions& options) {

@@ -102,6 +102,7 @@ struct ConnectOptions {
   uint32_t mtu = 4096;  // bytes
   uint32_t psn_a = 0x000100, psn_b = 0x200000;
   uint32_t log_sq = 8, log_rq = 6, log_cq = 10;
+  uint16_t path_a = 0, path_b = 0;
   driver::ConnectRequest attributes{};  // pkey, access, timers; the rest is set by connect()
 };
 
@@ -113,6 +114,8 @@ class Host {
   void start_device(const driver::Mac& mac);
   // The same, and path 0 to `peer`.
   void start(uint8_t peer_id);
+  // A further path, for more than one peer.
+  void create_path(uint8_t peer_id, uint16_t index = 0);
   // Whole-device reset and start again; QPs and regions are gone.
   void restart_device(const driver::Mac& mac);
   void restart(uint8_t peer_id);
@@ -153,8 +156,6 @@ class Host {
   void ignore_rings(mem::MemoryChecker& checker) const;
 
  private:
-  void create_path(uint8_t peer_id);
-
   World& world_;
   Node& node_;
   HostConfig config_;

@@ -27,16 +27,48 @@ wire::Link& World::connect(Node& a, Node& b, const wire::LinkConfig& config) {
   };
   links_.push_back(std::make_unique<wire::Link>(c, end_of(a), end_of(b)));
   wire::Link& link = *links_.back();
-  for (size_t i = 0; i < nodes_.size(); ++i) {
-    if (nodes_[i].get() == &a) plugs_[i].link = &link;
-    if (nodes_[i].get() == &b) {
-      plugs_[i].link = &link;
-      plugs_[i].end = 1;
-    }
-  }
+  plug_of(a).link = plug_of(b).link = &link;
+  plug_of(b).end = 1;
   a.plug(link, 0);
   b.plug(link, 1);
   return link;
+}
+
+World::Plug& World::plug_of(const Node& node) {
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].get() == &node) return plugs_[i];
+  }
+  throw std::logic_error("a node of another world");
+}
+
+switching::Switch& World::add_switch(const switching::SwitchConfig& config) {
+  switches_.push_back(std::make_unique<switching::Switch>(config));
+  return *switches_.back();
+}
+
+wire::Link& World::connect(Node& node, switching::Switch& sw, unsigned port,
+                           const wire::LinkConfig& config) {
+  wire::LinkConfig c = config;
+  const NicInfo& nic = node.nic().info();
+  c.fcs_in_stream = nic.gen_fcs;
+  c.tx_fifo_bytes = nic.data_w / 8;
+  links_.push_back(std::make_unique<wire::Link>(c, wire::EndConfig{nic.data_w / 8, nic.mac_ps},
+                                                wire::EndConfig{}));
+  wire::Link& link = *links_.back();
+  plug_of(node).link = &link;
+  node.plug(link, 0);
+  sw.attach(port, link, 1);
+  return link;
+}
+
+wire::Link& World::connect(switching::Switch& a, unsigned port_a, switching::Switch& b,
+                           unsigned port_b, const wire::LinkConfig& config) {
+  wire::LinkConfig c = config;
+  c.fcs_in_stream = false;
+  links_.push_back(std::make_unique<wire::Link>(c, wire::EndConfig{}, wire::EndConfig{}));
+  a.attach(port_a, *links_.back(), 0);
+  b.attach(port_b, *links_.back(), 1);
+  return *links_.back();
 }
 
 wire::Link& World::loop(Node& node, const wire::LinkConfig& config) {
@@ -45,12 +77,8 @@ wire::Link& World::loop(Node& node, const wire::LinkConfig& config) {
   c.tx_fifo_bytes = mac_fifo_bytes(node);
   const wire::EndConfig end{node.nic().info().data_w / 8, node.nic().info().mac_ps};
   links_.push_back(std::make_unique<wire::Link>(c, end, end));
-  for (size_t i = 0; i < nodes_.size(); ++i) {
-    if (nodes_[i].get() == &node) {
-      plugs_[i].link = links_.back().get();
-      plugs_[i].loop = true;
-    }
-  }
+  plug_of(node).link = links_.back().get();
+  plug_of(node).loop = true;
   node.plug_loop(*links_.back());
   return *links_.back();
 }
@@ -63,14 +91,10 @@ wire::Link& World::open_end(Node& node, const wire::LinkConfig& config,
   links_.push_back(std::make_unique<wire::Link>(
       c, wire::EndConfig{node.nic().info().data_w / 8, node.nic().info().mac_ps},
       wire::EndConfig{}));
-  for (size_t i = 0; i < nodes_.size(); ++i) {
-    if (nodes_[i].get() == &node) {
-      plugs_[i].link = links_.back().get();
-      plugs_[i].software = std::move(on_edge);
-      plugs_[i].grain = grain_ps;
-      break;
-    }
-  }
+  Plug& plug = plug_of(node);
+  plug.link = links_.back().get();
+  plug.software = std::move(on_edge);
+  plug.grain = grain_ps;
   node.plug(*links_.back(), 0);
   return *links_.back();
 }
@@ -99,20 +123,29 @@ void World::run_until(TimePs until) {
 }
 
 void World::run_serial(TimePs until) {
-  // Each node goes as far as its cable lets it; the one that is behind can always move.
+  // Each goes as far as its cables let it; the one that is behind can always move.
   for (bool done = false; !done;) {
     done = true;
-    for (size_t i = 0; i < nodes_.size(); ++i) {
-      Node& n = *nodes_[i];
-      if (plugs_[i].software) {
-        run_software(i, until);
-        continue;
-      }
-      const TimePs limit = limit_of(i, until);
-      if (limit > n.now_ps() || n.next_edge_ps() <= limit) n.run_until(limit);
-      if (n.now_ps() < until) done = false;
-    }
+    for (size_t i = 0; i < nodes_.size() + switches_.size(); ++i) done = step(i, until) && done;
   }
+}
+
+// A node, or behind them a switch: as far as it may go now. True when it is at `until`.
+bool World::step(size_t who, TimePs until) {
+  if (who >= nodes_.size()) {
+    switching::Switch& sw = *switches_[who - nodes_.size()];
+    const TimePs limit = std::min(until, sw.safe_until());
+    if (limit > sw.now_ps()) sw.run_until(limit);
+    return sw.now_ps() >= until;
+  }
+  Node& n = *nodes_[who];
+  if (plugs_[who].software) {
+    run_software(who, until);
+    return true;
+  }
+  const TimePs limit = limit_of(who, until);
+  if (limit > n.now_ps() || n.next_edge_ps() <= limit) n.run_until(limit);
+  return n.now_ps() >= until;
 }
 
 void World::run_software(size_t node, TimePs until) {
@@ -132,10 +165,11 @@ World::~World() { stop_threads(); }
 
 void World::set_threads(unsigned threads) {
   stop_threads();
-  threaded_ = threads > 1 && nodes_.size() > 1;
+  const size_t all = nodes_.size() + switches_.size();
+  threaded_ = threads > 1 && all > 1;
   if (!threaded_) return;
   stop_ = false;
-  for (size_t i = 1; i < nodes_.size(); ++i) threads_.emplace_back([this, i] { worker(i); });
+  for (size_t i = 1; i < all; ++i) threads_.emplace_back([this, i] { worker(i); });
 }
 
 void World::stop_threads() {
@@ -149,19 +183,15 @@ void World::stop_threads() {
   threaded_ = false;
 }
 
-void World::run_one(size_t node, TimePs until) {
+void World::run_one(size_t who, TimePs until) {
+  const auto now = [&] {
+    return who < nodes_.size() ? nodes_[who]->now_ps() : switches_[who - nodes_.size()]->now_ps();
+  };
   try {
-    Node& n = *nodes_[node];
-    if (plugs_[node].software) return run_software(node, until);
-    while (n.now_ps() < until) {
-      const TimePs limit = limit_of(node, until);
-      if (limit > n.now_ps()) {
-        n.run_until(limit);
-      } else if (failed_.load(std::memory_order_acquire)) {
-        return;  // the other one will not come
-      } else {
-        std::this_thread::yield();
-      }
+    for (TimePs before = now(); !step(who, until); before = now()) {
+      if (now() > before) continue;
+      if (failed_.load(std::memory_order_acquire)) return;  // the others will not come
+      std::this_thread::yield();
     }
   } catch (...) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -170,7 +200,7 @@ void World::run_one(size_t node, TimePs until) {
   }
 }
 
-void World::worker(size_t node) {
+void World::worker(size_t who) {
   uint64_t done = 0;
   for (;;) {
     {
@@ -179,7 +209,7 @@ void World::worker(size_t node) {
       if (stop_) return;
       done = round_;
     }
-    run_one(node, round_until_);
+    run_one(who, round_until_);
     running_.fetch_sub(1, std::memory_order_release);
   }
 }

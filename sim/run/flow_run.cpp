@@ -72,12 +72,12 @@ void FlowWatch::on_visible(const pcie::VisibleEvent& v) {
 }
 
 FlowRun::FlowRun(Session& session, const std::string& step, const Flow& flow, size_t index,
-                 size_t& next_pair)
+                 NextPair& next_pair)
     : session_(session),
       step_(step),
       flow_(flow),
       from_(flow.from),
-      to_(session.peer_of(flow.from)),
+      to_(flow.to),
       source_node_(answers_with_data(flow.verb) ? to_ : from_),
       target_node_(answers_with_data(flow.verb) ? from_ : to_) {
   rng_.reseed(session.seed(fmt::format("traffic.{}.{}", step, index)));
@@ -94,9 +94,10 @@ FlowRun::FlowRun(Session& session, const std::string& step, const Flow& flow, si
   watch_ = std::make_unique<FlowWatch>(
       session.kit(target_node_).node->fabric(), target_->iova, bytes,
       std::max<uint64_t>(1, total * flow.count / flow.sizes.size() / 10));
+  size_t& next = next_pair[{std::min(from_, to_), std::max(from_, to_)}];
   for (uint32_t q = 0; q < flow.qps; ++q) {
     Lane l;
-    const Session::Pair p = session.pair(next_pair++, from_);
+    const Session::Pair p = session.pair(next++, from_, to_);
     l.self = p.self;
     l.peer = p.peer;
     l.number = q;

@@ -9,8 +9,10 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/mem/random.hpp"
@@ -38,11 +40,14 @@ class FlowWatch final : public pcie::Observer {
   TimePs warm_at_ = 0, end_ = 0;
 };
 
+// How many connected pairs of two nodes, the lower first, are taken.
+using NextPair = std::map<std::pair<size_t, size_t>, size_t>;
+
 class FlowRun {
  public:
-  // Takes connected pairs from number `next_pair` on.
+  // Takes connected pairs of its nodes from number `next_pair` on.
   FlowRun(Session& session, const std::string& step, const Flow& flow, size_t index,
-          size_t& next_pair);
+          NextPair& next_pair);
 
   // One look of the programs: completions are taken and compared, receives and messages posted.
   void collect();

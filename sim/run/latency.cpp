@@ -57,7 +57,7 @@ void run_latency(Session& s, const std::string& name, const LatencyStep& step) {
   Host& b = *s.kit(to).host;
   Recorder& ra = *s.kit(from).recorder;
   Recorder& rb = *s.kit(to).recorder;
-  const auto [qa, qb] = s.pair(0, from);
+  const auto [qa, qb] = s.pair(0, from, to);
   const uint64_t size = std::max<uint64_t>(step.size, 1);
   const auto place = [](Memory m) {
     return m == Memory::kGpu ? Place::kGpu : m == Memory::kDevice ? Place::kDevice : Place::kHost;

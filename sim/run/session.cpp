@@ -51,85 +51,127 @@ Session::~Session() = default;
 
 double Session::wall_seconds() const { return static_cast<double>(wall_ns() - start_ns_) * 1e-9; }
 
-void Session::build() {
-  const size_t nodes = loop() ? 1 : 2;
-  for (size_t i = 0; i < nodes; ++i) {
-    NodeConfig c;
-    c.name = i == 0 ? "a" : "b";
-    c.nic.data_w = settings_.data_w;
-    c.nic.contexts = settings_.contexts;
-    c.nic.seed = seed("nic." + c.name);
-    if (!options_.wave_file.empty())
-      c.nic.wave_file = nodes == 1 ? options_.wave_file : node_file(options_.wave_file, c.name);
-    c.pcie = settings_.pcie;
-    c.pcie.seed = seed("pcie." + c.name);
-    c.iommu = settings_.iommu;
-    c.dma.layout = settings_.layout;
-    c.dma.seed = seed("memory." + c.name);
-    c.dma_pins.stalls = settings_.stalls;
-    c.dma_pins.seed = seed("axi." + c.name);
-    c.bar_pins.stall = settings_.bar_stall;
-    c.bar_pins.seed = seed("bars." + c.name);
-    if (settings_.has_gpu) c.gpus.push_back(settings_.gpu);
-    NodeKit k;
-    k.node = &world_.add_node(c);
-    k.recorder = std::make_unique<Recorder>();
-    k.node->nic().set_trace(k.recorder.get());
-    k.node->nic().count_borders(true);
-    k.node->fabric().add_observer(k.recorder.get());
-    for (const PcieFault& f : settings_.pcie_faults) {
-      if (f.node == 2 || f.node == static_cast<int>(i))
-        k.faults.emplace_back(f.name, k.node->fabric().add_fault(f.rule));
-    }
-    if (!options_.tlp_file.empty()) {
-      k.tlp = std::make_unique<trace_tlp::TlpLog>(node_file(options_.tlp_file, c.name));
-      k.node->fabric().add_observer(k.tlp.get());
-    }
-    k.host_check =
-        std::make_unique<mem::MemoryChecker>(k.node->memory(), "host memory of node " + c.name);
-    if (settings_.has_gpu)
-      k.gpu_check = std::make_unique<mem::MemoryChecker>(k.node->gpu(0).memory(),
-                                                         "GPU memory of node " + c.name);
-    kits_.push_back(std::move(k));
+void Session::add_node(size_t index) {
+  NodeConfig c;
+  c.name = node_name(index);
+  c.nic.data_w = settings_.data_w;
+  c.nic.contexts = settings_.contexts;
+  c.nic.seed = seed("nic." + c.name);
+  if (!options_.wave_file.empty())
+    c.nic.wave_file =
+        settings_.nodes == 1 ? options_.wave_file : node_file(options_.wave_file, c.name);
+  c.pcie = settings_.pcie;
+  c.pcie.seed = seed("pcie." + c.name);
+  c.iommu = settings_.iommu;
+  c.dma.layout = settings_.layout;
+  c.dma.seed = seed("memory." + c.name);
+  c.dma_pins.stalls = settings_.stalls;
+  c.dma_pins.seed = seed("axi." + c.name);
+  c.bar_pins.stall = settings_.bar_stall;
+  c.bar_pins.seed = seed("bars." + c.name);
+  if (settings_.has_gpu) c.gpus.push_back(settings_.gpu);
+  NodeKit k;
+  k.node = &world_.add_node(c);
+  k.recorder = std::make_unique<Recorder>();
+  k.node->nic().set_trace(k.recorder.get());
+  k.node->nic().count_borders(true);
+  k.node->fabric().add_observer(k.recorder.get());
+  for (const PcieFault& f : settings_.pcie_faults) {
+    if (f.node == 2 || f.node == static_cast<int>(index))
+      k.faults.emplace_back(f.name, k.node->fabric().add_fault(f.rule));
   }
-  wire::Link& link = loop() ? world_.loop(*kits_[0].node, settings_.wire)
-                            : world_.connect(*kits_[0].node, *kits_[1].node, settings_.wire);
+  if (!options_.tlp_file.empty()) {
+    k.tlp = std::make_unique<trace_tlp::TlpLog>(node_file(options_.tlp_file, c.name));
+    k.node->fabric().add_observer(k.tlp.get());
+  }
+  k.host_check =
+      std::make_unique<mem::MemoryChecker>(k.node->memory(), "host memory of node " + c.name);
+  if (settings_.has_gpu)
+    k.gpu_check = std::make_unique<mem::MemoryChecker>(k.node->gpu(0).memory(),
+                                                       "GPU memory of node " + c.name);
+  kits_.push_back(std::move(k));
+}
+
+void Session::add_cable(wire::Link& link, const std::string& name) {
+  CableKit k;
+  k.name = name;
   if (!settings_.faults.rules.empty()) {
-    faults_ = std::make_unique<wire::CableFaults>(settings_.faults.rules, seed("wire"),
-                                                  link.config(), settings_.faults.hold_limit_ps);
-    faults_->install(link);
+    k.faults = std::make_unique<wire::CableFaults>(settings_.faults.rules,
+                                                   seed(name.empty() ? "wire" : "wire." + name),
+                                                   link.config(), settings_.faults.hold_limit_ps);
+    k.faults->install(link);
   }
   wire::TapConfig tap;
   if (!options_.pcap_file.empty()) {
-    pcap_ = std::make_unique<pcap::PcapWriter>(options_.pcap_file);
-    tap.pcap = pcap_.get();
+    k.pcap = std::make_unique<pcap::PcapWriter>(name.empty() ? options_.pcap_file
+                                                             : node_file(options_.pcap_file, name));
+    tap.pcap = k.pcap.get();
   }
   tap.rules.pmtu = settings_.mtu;
-  tap_ = std::make_unique<wire::Tap>(tap);
-  link.add_observer(tap_.get());
-  world_.set_threads(options_.threads);
-  world_.power_on();
-  for (size_t i = 0; i < nodes; ++i) {
-    HostConfig h = settings_.host;
-    h.id = static_cast<uint8_t>(i + 1);
-    kits_[i].host = std::make_unique<Host>(world_, *kits_[i].node, h);
-    kits_[i].host->start(static_cast<uint8_t>(peer_of(i) + 1));
-  }
+  tap.rules.allow_trailer =
+      net() != nullptr && net()->config().telemetry != switching::IntMode::kOff;
+  k.tap = std::make_unique<wire::Tap>(tap);
+  link.add_observer(k.tap.get());
+  cables_.push_back(std::move(k));
 }
 
-Session::Pair Session::pair(size_t n, size_t from) {
-  while (pairs_.size() <= n) {
+void Session::add_switch() {
+  switching::SwitchConfig c = settings_.net;
+  c.seed = seed("switch");
+  net_ = &world_.add_switch(c);
+  for (unsigned i = 0; i < settings_.nodes; ++i)
+    add_cable(world_.connect(*kits_[i].node, *net_, i, settings_.wire), node_name(i));
+}
+
+void Session::start_host(size_t index) {
+  HostConfig h = settings_.host;
+  h.id = static_cast<uint8_t>(index + 1);
+  NodeKit& k = kits_[index];
+  k.host = std::make_unique<Host>(world_, *k.node, h);
+  if (net() == nullptr) return k.host->start(static_cast<uint8_t>(peer_of(index) + 1));
+  k.host->start_device(k.host->mac(h.id));
+  for (uint8_t i = 0; i < settings_.nodes; ++i) k.host->create_path(i + 1, i);
+  net()->add_address(k.host->mac(h.id), static_cast<unsigned>(index));
+}
+
+void Session::build() {
+  for (size_t i = 0; i < settings_.nodes; ++i) add_node(i);
+  switch (settings_.topology) {
+    case Topology::kLoop:
+      add_cable(world_.loop(*kits_[0].node, settings_.wire), "");
+      break;
+    case Topology::kPair:
+      add_cable(world_.connect(*kits_[0].node, *kits_[1].node, settings_.wire), "");
+      break;
+    case Topology::kSwitch:
+      add_switch();
+      break;
+  }
+  world_.set_threads(options_.threads);
+  world_.power_on();
+  for (size_t i = 0; i < kits_.size(); ++i) start_host(i);
+}
+
+Session::Pair Session::pair(size_t n, size_t from, size_t to) {
+  const auto [low, high] = std::pair(std::min(from, to), std::max(from, to));
+  auto& list = pairs_[{low, high}];
+  const std::string between = net() == nullptr ? "" : node_name(low) + node_name(high) + ".";
+  while (list.size() <= n) {
+    const std::string name = between + std::to_string(list.size());
     ConnectOptions o;
     o.mtu = settings_.mtu;
+    o.attributes.timeout = static_cast<uint8_t>(settings_.timeout);
     o.log_sq = settings_.log_sq;
     o.log_rq = 10;
     o.log_cq = settings_.log_sq + 1 > 15 ? 15 : settings_.log_sq + 1;
-    o.psn_a = static_cast<uint32_t>(seed("psn.a" + std::to_string(pairs_.size()))) & 0xFFFFFF;
-    o.psn_b = static_cast<uint32_t>(seed("psn.b" + std::to_string(pairs_.size()))) & 0xFFFFFF;
-    pairs_.push_back(connect(*kits_[0].host, *kits_[peer_of(0)].host, o));
+    o.psn_a = static_cast<uint32_t>(seed("psn.a" + name)) & 0xFFFFFF;
+    o.psn_b = static_cast<uint32_t>(seed("psn.b" + name)) & 0xFFFFFF;
+    // Behind a switch path i leads to node i.
+    o.path_a = static_cast<uint16_t>(net() == nullptr ? 0 : high);
+    o.path_b = static_cast<uint16_t>(net() == nullptr ? 0 : low);
+    list.push_back(connect(*kits_[low].host, *kits_[high].host, o));
   }
-  return from == 0 ? Pair{pairs_[n].first, pairs_[n].second}
-                   : Pair{pairs_[n].second, pairs_[n].first};
+  return from == low ? Pair{list[n].first, list[n].second} : Pair{list[n].second, list[n].first};
 }
 
 TimePs Session::settle_ps(TimePs usual) const {
@@ -205,6 +247,7 @@ bool Session::run() {
       if (step.raw) run_raw(*this, step.name, *step.raw);
       if (step.random) run_random_qps(*this, step.name, *step.random);
       if (step.miss) run_context_miss(*this, step.name, *step.miss);
+      if (step.allreduce) run_allreduce(*this, step.name, *step.allreduce);
     } catch (const std::exception& e) {
       problem(step.name + ": " + e.what());
       break;
@@ -222,14 +265,7 @@ bool Session::run() {
 void Session::final_checks() {
   // Let the last ACKs and CQEs arrive.
   world_.run_until(world_.now_ps() + 5'000'000);
-  tap_->close();
-  if (pcap_) pcap_->close();
-  for (NodeKit& k : kits_) {
-    if (k.tlp) k.tlp->flush();
-  }
-  for (const std::string& m : tap_->messages()) problem("wire: " + m);
-  if (tap_->bad_frames() != 0)
-    problem(fmt::format("wire: {} frames were spoiled by their sender", tap_->bad_frames()));
+  close_files();
 
   // Counters that must stay zero when nothing goes wrong.
   static const char* const kMustBeZero[] = {
@@ -244,11 +280,12 @@ void Session::final_checks() {
       "dma_page_fault",     "dma_timeouts",     "gdr_refused",
       "mr_errors",          "cmd_errors",       "tx_no_path",
       "bad_register_access"};
-  std::vector<std::map<std::string, uint64_t>> counters;
+  Counters counters;
   for (NodeKit& k : kits_) counters.push_back(k.host->nic().counters());
+  const bool lost = lossy();
   for (size_t i = 0; i < kits_.size(); ++i) {
     for (const char* name : kMustBeZero) {
-      if (faults_ && expected_of_faults(name)) continue;
+      if (lost && expected_of_faults(name)) continue;
       if (counters[i].at(name) != 0)
         problem(fmt::format("counter {} of node {} is {}", name, kits_[i].node->name(),
                             counters[i].at(name)));
@@ -257,22 +294,15 @@ void Session::final_checks() {
       problem(fmt::format("node {} reports event {} (code {:#x}, number {})", kits_[i].node->name(),
                           e->type, e->code, e->number));
   }
-  // What one side sent the other has received, and the tap has seen.
-  uint64_t sent = 0;
+  check_frames(counters);
   for (size_t i = 0; i < kits_.size(); ++i) {
-    const size_t p = peer_of(i);
-    sent += counters[i].at("tx_frames");
-    if (!faults_ && counters[i].at("tx_frames") != counters[p].at("rx_frames"))
-      problem(fmt::format("node {} sent {} frames, {} arrived", kits_[i].node->name(),
-                          counters[i].at("tx_frames"), counters[p].at("rx_frames")));
     if (counters[i].at("msgs_posted") != counters[i].at("msgs_completed"))
       problem(fmt::format("node {} posted {} messages, {} completed", kits_[i].node->name(),
                           counters[i].at("msgs_posted"), counters[i].at("msgs_completed")));
   }
-  if (sent != tap_->frames())
-    problem(fmt::format("counters say {} frames, the wire saw {}", sent, tap_->frames()));
 
   print_faults();
+  print_switch();
   print_("");
   print_("== Counters that are not zero");
   std::string line;
@@ -285,16 +315,106 @@ void Session::final_checks() {
     }
     if (any) print_(row);
   }
+  uint64_t frames = 0, roce = 0, violations = 0;
+  for (const CableKit& c : cables_) {
+    frames += c.tap->frames();
+    roce += c.tap->roce_frames();
+    violations += c.tap->violations();
+  }
   print_("");
-  print_(fmt::format("  {} frames checked on the wire ({} RoCEv2), {} violations", tap_->frames(),
-                     tap_->roce_frames(), tap_->violations()));
+  print_(fmt::format("  {} frames checked on the wire ({} RoCEv2), {} violations", frames, roce,
+                     violations));
+}
+
+void Session::close_files() {
+  for (CableKit& c : cables_) {
+    c.tap->close();
+    if (c.pcap) c.pcap->close();
+    const std::string wire = c.name.empty() ? "wire" : "wire of " + c.name;
+    for (const std::string& m : c.tap->messages()) problem(wire + ": " + m);
+    if (c.tap->bad_frames() != 0)
+      problem(fmt::format("{}: {} frames were spoiled by their sender", wire, c.tap->bad_frames()));
+  }
+  for (NodeKit& k : kits_) {
+    if (k.tlp) k.tlp->flush();
+  }
+}
+
+// What one side sent the other has received, and the tap has seen.
+void Session::check_frames(const Counters& counters) {
+  if (net() != nullptr) return check_switch(counters);
+  uint64_t sent = 0;
+  for (size_t i = 0; i < kits_.size(); ++i) {
+    const size_t p = peer_of(i);
+    sent += counters[i].at("tx_frames");
+    if (!lossy() && counters[i].at("tx_frames") != counters[p].at("rx_frames"))
+      problem(fmt::format("node {} sent {} frames, {} arrived", kits_[i].node->name(),
+                          counters[i].at("tx_frames"), counters[p].at("rx_frames")));
+  }
+  if (sent != cables_[0].tap->frames())
+    problem(fmt::format("counters say {} frames, the wire saw {}", sent, cables_[0].tap->frames()));
+}
+
+// The same on each cable between a node and the switch.
+void Session::check_switch(const Counters& counters) {
+  for (size_t i = 0; i < kits_.size(); ++i) {
+    const auto port = net()->counters(static_cast<unsigned>(i));
+    uint64_t in = port.bad_frames + port.oversize + port.reserved + port.pause_frames_rx;
+    uint64_t out = port.pause_frames_tx;
+    for (const auto& c : port.classes) {
+      in += c.rx_frames;
+      out += c.tx_frames;
+    }
+    const std::string& name = kits_[i].node->name();
+    const uint64_t tx = counters[i].at("tx_frames"), rx = counters[i].at("rx_frames");
+    if (settings_.faults.rules.empty() && (tx != in || rx != out))
+      problem(fmt::format("node {} sent {} frames, the switch got {}; it sent {}, {} arrived", name,
+                          tx, in, out, rx));
+    if (tx + out != cables_[i].tap->frames())
+      problem(fmt::format("counters say {} frames to and from node {}, the wire saw {}", tx + out,
+                          name, cables_[i].tap->frames()));
+  }
+}
+
+// Whether frames were lost or changed on purpose, or for want of room.
+bool Session::lossy() const {
+  if (!settings_.faults.rules.empty()) return true;
+  for (unsigned i = 0; net() != nullptr && i < settings_.nodes; ++i) {
+    const auto port = net()->counters(i);
+    for (const auto& c : port.classes) {
+      if (c.drops + c.headroom_drops != 0) return true;
+    }
+  }
+  return false;
+}
+
+void Session::print_switch() {
+  if (net() == nullptr) return;
+  print_("");
+  print_("== Switch: the classes of each port that had traffic; bytes with FCS");
+  print_(fmt::format("  {:<8}{:>10}{:>11}{:>9}{:>9}{:>11}{:>12}{:>9}{:>8}{:>9}{:>11}", "port",
+                     "frames in", "frames out", "dropped", "marked", "queue max", "ingress max",
+                     "xoff out", "xon out", "xoff in", "paused us"));
+  for (unsigned i = 0; i < settings_.nodes; ++i) {
+    const auto port = net()->counters(i);
+    for (unsigned k = 0; k < switching::kClasses; ++k) {
+      const auto& c = port.classes[k];
+      const uint64_t dropped = c.drops + c.headroom_drops;
+      if (c.rx_frames + c.tx_frames + dropped + c.xoff_tx + c.xoff_rx == 0) continue;
+      print_(fmt::format("  {:<8}{:>10}{:>11}{:>9}{:>9}{:>11}{:>12}{:>9}{:>8}{:>9}{:>11.1f}",
+                         fmt::format("{} {}", node_name(i), k), c.rx_frames, c.tx_frames, dropped,
+                         c.marks, c.queue_max, c.ingress_max, c.xoff_tx, c.xon_tx, c.xoff_rx,
+                         static_cast<double>(c.paused_ps) * 1e-6));
+    }
+  }
 }
 
 void Session::print_faults() {
-  if (faults_) {
+  for (const CableKit& c : cables_) {
+    if (!c.faults) continue;
     print_("");
-    print_("== Faults of the cable");
-    std::istringstream lines(faults_->text());
+    print_("== Faults of the cable" + (c.name.empty() ? "" : " of node " + c.name));
+    std::istringstream lines(c.faults->text());
     for (std::string text; std::getline(lines, text);) print_("  " + text);
   }
   if (settings_.pcie_faults.empty()) return;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,6 +48,14 @@ struct NodeKit {
 
 class Crowd;
 
+// A cable under observation.
+struct CableKit {
+  std::string name;  // of its node, when there are several cables
+  std::unique_ptr<pcap::PcapWriter> pcap;
+  std::unique_ptr<wire::CableFaults> faults;
+  std::unique_ptr<wire::Tap> tap;
+};
+
 class Session {
  public:
   Session(const Settings& settings, const RunOptions& options, Print print);
@@ -62,17 +71,18 @@ class Session {
   NodeKit& kit(size_t node) { return kits_.at(node); }
   size_t node_count() const { return kits_.size(); }
   bool loop() const { return settings_.topology == Topology::kLoop; }
-  // Node at the far end of the cable.
+  // Node at the far end of the cable, where there is just one.
   size_t peer_of(size_t node) const { return loop() ? node : 1 - node; }
-  const wire::Tap& tap() const { return *tap_; }
+  // The switch, or null.
+  switching::Switch* net() const { return net_; }
 
   // For the steps.
   struct Pair {
     Qp* self;  // of `from`
     Qp* peer;
   };
-  // The n-th connected pair of QPs as seen from node `from`.
-  Pair pair(size_t n, size_t from);
+  // The n-th connected pair of QPs of two nodes, as seen from `from`.
+  Pair pair(size_t n, size_t from, size_t to);
   // The many QPs of the one NIC.
   Crowd& crowd();
   void problem(const std::string& text);
@@ -95,8 +105,18 @@ class Session {
   void progress(const std::string& what);  // at most one line in two seconds
 
  private:
+  using Counters = std::vector<std::map<std::string, uint64_t>>;  // of each node
   void build();
+  void add_node(size_t index);
+  void add_cable(wire::Link& link, const std::string& name);
+  void add_switch();
+  void start_host(size_t index);
   void final_checks();
+  void close_files();
+  void check_frames(const Counters& counters);
+  void check_switch(const Counters& counters);
+  bool lossy() const;
+  void print_switch();
   void print_faults();
   void write_trace();
 
@@ -105,10 +125,9 @@ class Session {
   Print print_;
   World world_;
   std::vector<NodeKit> kits_;
-  std::vector<std::pair<Qp*, Qp*>> pairs_;
-  std::unique_ptr<pcap::PcapWriter> pcap_;
-  std::unique_ptr<wire::CableFaults> faults_;
-  std::unique_ptr<wire::Tap> tap_;
+  switching::Switch* net_ = nullptr;
+  std::map<std::pair<size_t, size_t>, std::vector<std::pair<Qp*, Qp*>>> pairs_;
+  std::vector<CableKit> cables_;
   std::unique_ptr<Crowd> crowd_;
   Figures figures_;
   std::vector<std::string> problems_;
@@ -123,6 +142,7 @@ void run_traffic(Session& session, const std::string& name, const TrafficStep& s
 void run_raw(Session& session, const std::string& name, const RawStep& step);
 void run_random_qps(Session& session, const std::string& name, const RandomStep& step);
 void run_context_miss(Session& session, const std::string& name, const MissStep& step);
+void run_allreduce(Session& session, const std::string& name, const AllReduceStep& step);
 std::string threshold_text(Session& session);
 
 }  // namespace rnic::sim

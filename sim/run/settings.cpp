@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "harness/roce/int_trailer.hpp"
 #include "harness/scenario/scenario.hpp"
+#include "harness/switch/switch_settings.hpp"
 #include "regs/gen/rnic_regs.h"
 
 namespace rnic::sim {
@@ -175,11 +177,35 @@ void check_verb(Reader& r, const Flow& f) {
     r.error("source_misalign", "FETCH_ADD works on aligned words");
 }
 
-void read_flow(Reader& r, Flow& f, bool pair, uint32_t log_sq) {
-  std::string from = "a";
-  r.opt("from", from, one_of<std::string>({{"a", "a"}, {"b", "b"}}));
-  f.from = from == "b" ? 1 : 0;
-  if (f.from == 1 && !pair) r.error("from", "a loop has only node a");
+// A node by its letter.
+Value<uint32_t> node_letter(uint32_t nodes) {
+  Value<uint32_t> v;
+  v.expected = "a node, a to " + node_name(nodes - 1);
+  v.parse = [nodes](const std::string& s, std::string&) -> std::optional<uint32_t> {
+    if (s.size() != 1 || s[0] < 'a' || s[0] >= static_cast<char>('a' + nodes)) return std::nullopt;
+    return static_cast<uint32_t>(s[0] - 'a');
+  };
+  return v;
+}
+
+void read_ends(Reader& r, Flow& f, const Settings& s) {
+  if (s.topology != Topology::kSwitch) {
+    std::string from = "a";
+    r.opt("from", from, one_of<std::string>({{"a", "a"}, {"b", "b"}}));
+    f.from = from == "b" ? 1 : 0;
+    const bool pair = s.topology == Topology::kPair;
+    if (f.from == 1 && !pair) r.error("from", "a loop has only node a");
+    f.to = pair ? 1 - f.from : 0;
+    return;
+  }
+  r.req("from", f.from, node_letter(s.nodes));
+  if (r.req("to", f.to, node_letter(s.nodes)) && f.from == f.to)
+    r.error("to", "is the node that posts");
+}
+
+void read_flow(Reader& r, Flow& f, const Settings& s) {
+  read_ends(r, f, s);
+  const uint32_t log_sq = s.log_sq;
   r.opt("verb", f.verb,
         one_of<FlowVerb>({{"write", FlowVerb::kWrite},
                           {"send", FlowVerb::kSend},
@@ -225,17 +251,46 @@ void read_flow(Reader& r, Flow& f, bool pair, uint32_t log_sq) {
     r.error("source", "device memory is for latency steps");
 }
 
+void read_allreduce(Reader& r, AllReduceStep& a, const Settings& s) {
+  constexpr uint64_t kMostMessages = 16384;  // of a rank: what an immediate numbers
+  r.opt("size", a.bytes, bytes(64, 1u << 30));
+  r.opt("piece", a.piece, bytes(4, 1u << 30));
+  const auto place = one_of<Memory>({{"host", Memory::kHost}, {"gpu", Memory::kGpu}});
+  r.opt("memory", a.memory, place);
+  a.reduce = a.memory;
+  r.opt("reduce", a.reduce, place);
+  r.opt("add_rate", a.add_bps, bit_rate(1'000'000'000, 1'000'000'000'000'000));
+  r.opt("launch", a.launch_ps, latency());
+  r.opt("repeat", a.repeat, unsigned_integer(1, 1000));
+  r.opt("grain", a.grain_ps, duration(10'000, 1'000'000'000));
+  r.opt("limit", a.limit_ps, duration(1, kLongestLimitPs));
+  if (a.bytes % 4 != 0) r.error("size", "must be a multiple of 4");
+  if (a.piece % 4 != 0) r.error("piece", "must be a multiple of 4");
+  if (a.memory == Memory::kHost && a.reduce == Memory::kGpu)
+    r.error("reduce", "the GPU adds what is in its own memory");
+  if (2 * (s.nodes - 1) * (a.bytes / s.nodes / a.piece + 1) > kMostMessages)
+    r.error("piece", "too small: more than 16384 messages of a rank");
+}
+
 void read_step(Reader& r, Step& step, const Settings& s) {
   r.req("name", step.name, text());
-  enum class Do { kLatency, kTraffic, kRaw, kRandom, kMiss } what = Do::kLatency;
+  enum class Do { kLatency, kTraffic, kRaw, kRandom, kMiss, kAllReduce } what = Do::kLatency;
   r.req("do", what,
         one_of<Do>({{"latency", Do::kLatency},
                     {"traffic", Do::kTraffic},
                     {"raw", Do::kRaw},
                     {"random_qps", Do::kRandom},
-                    {"context_miss", Do::kMiss}}));
+                    {"context_miss", Do::kMiss},
+                    {"allreduce", Do::kAllReduce}}));
   r.opt("tx_start_threshold", step.tx_start_threshold, bytes(0, 4096));
-  const bool pair = s.topology == Topology::kPair;
+  if (s.topology != Topology::kLoop && what == Do::kRandom)
+    r.error("do", "random_qps needs 'topology: loop'");
+  if (s.topology != Topology::kLoop && what == Do::kMiss)
+    r.error("do", "context_miss needs 'topology: loop'");
+  if (s.topology == Topology::kSwitch && (what == Do::kLatency || what == Do::kRaw))
+    r.error("do", "with 'topology: switch' only traffic and allreduce");
+  if (s.topology == Topology::kLoop && what == Do::kAllReduce)
+    r.error("do", "allreduce needs two nodes or more");
   const auto need_gpu = [&](Memory m, const std::string& key) {
     if ((m == Memory::kGpu || m == Memory::kBounce) && !s.has_gpu)
       r.error(key, "needs a GPU: give the key 'gpu'");
@@ -271,20 +326,29 @@ void read_step(Reader& r, Step& step, const Settings& s) {
           "flows",
           [&](Reader& f, size_t) {
             Flow flow;
-            read_flow(f, flow, pair, s.log_sq);
+            read_flow(f, flow, s);
             if (flow.source == Memory::kGpu || flow.target == Memory::kGpu)
               need_gpu(Memory::kGpu, "flows");
             t.flows.push_back(flow);
           },
-          1, 16);
+          1, s.topology == Topology::kSwitch ? 64 : 16);
       r.opt("grain", t.grain_ps, duration(10'000, 1'000'000'000));
       r.opt("limit", t.limit_ps, duration(1, kLongestLimitPs));
       r.opt("speed", t.speed);
-      uint32_t qps = 0;
-      for (const Flow& f : t.flows) qps += f.qps * (pair ? 1 : 2);
-      if (qps > 64) r.error("flows", "more than 64 QPs in all");
+      std::vector<uint32_t> qps(s.nodes);
+      for (const Flow& f : t.flows) {
+        qps[f.from] += f.qps;
+        qps[f.to] += f.qps;
+      }
+      if (*std::max_element(qps.begin(), qps.end()) > 64)
+        r.error("flows", s.topology == Topology::kSwitch ? "more than 64 QPs of one node"
+                                                         : "more than 64 QPs in all");
       break;
     }
+    case Do::kAllReduce:
+      read_allreduce(r, step.allreduce.emplace(), s);
+      need_gpu(step.allreduce->memory, "memory");
+      break;
     case Do::kRaw: {
       RawStep& w = step.raw.emplace();
       r.opt("count", w.count, unsigned_integer(1, 1000));
@@ -299,14 +363,12 @@ void read_step(Reader& r, Step& step, const Settings& s) {
       r.opt("grain", c.grain_ps, duration(10'000, 1'000'000'000));
       r.opt("limit", c.limit_ps, duration(1, kLongestLimitPs));
       if (c.qps % 2 != 0) r.error("qps", "must be even: QPs are joined in pairs");
-      if (pair) r.error("do", "random_qps needs 'topology: loop'");
       break;
     }
     case Do::kMiss: {
       MissStep& m = step.miss.emplace();
       r.opt("size", m.size, bytes(1, 65536));
       r.opt("repeat", m.repeat, unsigned_integer(1, 1000));
-      if (pair) r.error("do", "context_miss needs 'topology: loop'");
       break;
     }
   }
@@ -339,6 +401,7 @@ void read_world(scenario::Reader& r, Settings& s, const std::vector<NicKind>& ki
     n.opt("relaxed", s.host.relaxed);
     n.opt("peer_to_peer", s.host.peer_to_peer);
     if (flows) n.opt("log_sq", s.log_sq, unsigned_integer(2, 15));
+    if (flows) n.opt("timeout", s.timeout, unsigned_integer(0, 31));
   });
   if (flows) r.child("net", [&](Reader& n) { read_net(n, s.host); });
   if (s.wire.rate_bps == 0) s.wire.rate_bps = s.data_w * kUsualBpsPerBit;
@@ -382,15 +445,36 @@ void read_world(scenario::Reader& r, Settings& s, const std::vector<NicKind>& ki
 }
 
 namespace {
+// The switch and its nodes.
+void read_switched(Reader& r, Settings& s) {
+  constexpr uint32_t kHeaders = 150;  // at most, with telemetry
+  r.child(
+      "switch",
+      [&](Reader& n) {
+        n.req("nodes", s.nodes, unsigned_integer(2, kMostNodes));
+        switching::read_switch(n, s.net);
+        if (s.net.telemetry != switching::IntMode::kOff && !roce::int_rate_code(s.wire.rate_bps))
+          n.error("int", "needs a wire.rate of 25, 50, 100, 200 or 400 Gb/s");
+        if (s.net.max_frame < s.mtu + kHeaders)
+          n.error("max_frame", "too short for packets of nic.mtu " + std::to_string(s.mtu));
+      },
+      true);
+  s.net.ports = s.nodes;
+}
+
 Settings read(Document& doc, const std::vector<NicKind>& kinds) {
   Settings s;
   s.file = doc.name();
   {
     Reader r(doc);
-    r.opt("topology", s.topology,
-          one_of<Topology>({{"pair", Topology::kPair}, {"loop", Topology::kLoop}}));
+    r.opt(
+        "topology", s.topology,
+        one_of<Topology>(
+            {{"pair", Topology::kPair}, {"loop", Topology::kLoop}, {"switch", Topology::kSwitch}}));
+    s.nodes = s.topology == Topology::kLoop ? 1 : 2;
     s.wire.rate_bps = 0;  // unless the file says: what the width is made for
     read_world(r, s, kinds, Programs::kFlows);
+    if (s.topology == Topology::kSwitch) read_switched(r, s);
     r.each(
         "steps",
         [&](Reader& q, size_t) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/pcie/config.hpp"
+#include "harness/switch/config.hpp"
 #include "harness/wire/fault_settings.hpp"
 #include "harness/wire/wire.hpp"
 #include "sim/host/host.hpp"
@@ -18,8 +19,9 @@
 namespace rnic::sim {
 
 enum class Topology : uint8_t {
-  kPair,  // two nodes, one cable
-  kLoop,  // one node, its cable comes back
+  kPair,    // two nodes, one cable
+  kLoop,    // one node, its cable comes back
+  kSwitch,  // several nodes, each on a cable to one switch
 };
 
 enum class Memory : uint8_t { kHost, kGpu, kDevice, kBounce };
@@ -41,9 +43,10 @@ struct LatencyStep {
 // READ and FETCH_ADD: the bytes come from the responder.
 enum class FlowVerb : uint8_t { kWrite, kSend, kRead, kFetchAdd };
 
-// Messages of one kind, posted on one node and answered by the other.
+// Messages of one kind, posted on one node and answered by another.
 struct Flow {
   uint32_t from = 0;  // node that posts
+  uint32_t to = 1;    // node that answers
   FlowVerb verb = FlowVerb::kWrite;
   uint32_t qps = 1;
   std::vector<uint32_t> sizes = {4096};
@@ -92,6 +95,20 @@ struct MissStep {
   uint32_t repeat = 16;  // pairs of QPs that are tried
 };
 
+// Ring AllReduce of floats over all nodes, in rank order, with WRITEs: the sums are made by each
+// rank's processor or GPU.
+struct AllReduceStep {
+  uint64_t bytes = 1 << 20;            // of each rank's buffer
+  uint64_t piece = 64 << 10;           // of a message, at most
+  Memory memory = Memory::kHost;       // where the buffers are
+  Memory reduce = Memory::kHost;       // who adds
+  uint64_t add_bps = 800'000'000'000;  // bits of sum per second
+  TimePs launch_ps = 0;                // of each sum: a GPU starts a kernel
+  uint32_t repeat = 1;
+  TimePs grain_ps = 100'000;  // how often the programs look
+  TimePs limit_ps = 100'000'000'000;
+};
+
 struct Step {
   std::string name;
   std::optional<uint32_t> tx_start_threshold;  // from this step on, both nodes
@@ -100,6 +117,7 @@ struct Step {
   std::optional<RawStep> raw;
   std::optional<RandomStep> random;
   std::optional<MissStep> miss;
+  std::optional<AllReduceStep> allreduce;
 };
 
 // What goes wrong on the PCIe link of a node: a rule of its fabric.
@@ -113,6 +131,8 @@ struct Settings {
   std::string title, file;
   uint64_t seed = 1;
   Topology topology = Topology::kPair;
+  uint32_t nodes = 2;
+  switching::SwitchConfig net;  // of kSwitch
   uint32_t data_w = 512;
   uint32_t contexts = 0;  // as in NicOptions
   uint32_t mtu = 4096;
@@ -128,8 +148,13 @@ struct Settings {
   uint16_t bar_stall = 0;
   HostConfig host;
   uint32_t log_sq = 10;
+  uint32_t timeout = 14;  // of acknowledgements: 4.096 us * 2^timeout; 0: none
   std::vector<Step> steps;
 };
+
+// Nodes are called by letters.
+inline constexpr uint32_t kMostNodes = 16;
+inline std::string node_name(size_t node) { return std::string(1, static_cast<char>('a' + node)); }
 
 // `kinds`: the NICs that the program has; none: any.
 Settings load_settings(const std::string& path, const std::vector<std::string>& overrides,

@@ -13,6 +13,7 @@
 #include "sim/run/flow_run.hpp"
 #include "sim/run/go_back_n.hpp"
 #include "sim/run/session.hpp"
+#include "sim/run/switch_load.hpp"
 
 namespace rnic::sim {
 
@@ -75,7 +76,7 @@ void keep_timelines(Session& s, const std::vector<MessageInfo>& traced) {
 }
 
 void work(Session& s, const std::string& name, const TrafficStep& step, std::deque<FlowRun>& runs,
-          std::vector<MessageInfo>& traced) {
+          SwitchLoad& load, std::vector<MessageInfo>& traced) {
   const TimePs end = s.world().now_ps() + step.limit_ps;
   uint64_t all = 0;
   for (const Flow& f : step.flows) all += f.count;
@@ -89,6 +90,7 @@ void work(Session& s, const std::string& name, const TrafficStep& step, std::deq
       busy = busy || r.busy();
     }
     if (!busy) return;
+    load.sample();
     if (s.world().now_ps() > end)
       throw TimeOut(
           fmt::format("{} of {} messages completed within {} ns", done, all, step.limit_ps / 1000));
@@ -100,6 +102,7 @@ void work(Session& s, const std::string& name, const TrafficStep& step, std::deq
 // The rule of the cable that loses packets of WRITEs or SENDs, if it is the only one.
 const wire::FaultRule* loss_of(const Settings& settings, const Flow& f) {
   const auto& rules = settings.faults.rules;
+  if (settings.topology == Topology::kSwitch) return nullptr;
   if (rules.size() != 1 || rules[0].action != wire::FaultAction::kDrop || rules[0].count != 0)
     return nullptr;
   if (f.verb != FlowVerb::kWrite && f.verb != FlowVerb::kSend) return nullptr;
@@ -163,10 +166,11 @@ void report_flows(Session& s, const std::string& name, std::deque<FlowRun>& runs
 
 // Busy: a transfer; stalled: offered and not taken; starved: nothing offered.
 void report_borders(Session& s, const NicCounts& before) {
-  s.print(fmt::format("  {:<28}{}", "share of core cycles, %",
-                      s.node_count() == 2
-                          ? "      a: busy stalled starved      b: busy stalled starved"
-                          : "         busy stalled starved"));
+  std::string head = fmt::format("  {:<28}", "share of core cycles, %");
+  for (size_t n = 0; n < s.node_count(); ++n)
+    head += s.node_count() == 1 ? "         busy stalled starved"
+                                : fmt::format("      {}: busy stalled starved", node_name(n));
+  s.print(head);
   for (size_t b = 0; b < std::size(kBorderSignals); ++b) {
     std::string row = fmt::format("  {:<28}", border_name(kBorderSignals[b]));
     bool any = false;
@@ -215,7 +219,7 @@ void report_speed(Session& s, const std::string& name, bool figures, const NicCo
 
 void run_traffic(Session& s, const std::string& name, const TrafficStep& step) {
   std::deque<FlowRun> runs;
-  size_t next_pair = 0;
+  NextPair next_pair;
   for (size_t i = 0; i < step.flows.size(); ++i)
     runs.emplace_back(s, name, step.flows[i], i, next_pair);
   s.world().run_until(s.world().now_ps() + 2'000'000);
@@ -226,12 +230,14 @@ void run_traffic(Session& s, const std::string& name, const TrafficStep& step) {
   std::vector<MessageInfo> traced;
   const auto wall_start = std::chrono::steady_clock::now();
   const TimePs start = s.world().now_ps();
-  work(s, name, step, runs, traced);
+  SwitchLoad load(s);
+  work(s, name, step, runs, load, traced);
   const double wall =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count();
   s.check_memory(name);
   keep_timelines(s, traced);
   report_flows(s, name, runs);
+  load.report(name);
   report_borders(s, before);
   report_speed(s, name, step.speed, before, wall, s.world().now_ps() - start);
 }

@@ -72,12 +72,14 @@ TEST_CASE("time and bytes of a hop wrap, its queue saturates") {
 }
 
 TEST_CASE("rates have codes, others have none") {
-  const uint64_t rates[] = {25, 50, 100, 200, 400, 800};
-  for (uint8_t i = 0; i < 6; ++i) {
+  const uint64_t rates[] = {25, 50, 100, 200, 400};
+  for (uint8_t i = 0; i < 5; ++i) {
     CHECK(int_rate_code(rates[i] * 1'000'000'000) == i);
     CHECK(int_rate_bps(i) == rates[i] * 1'000'000'000);
   }
   CHECK_FALSE(int_rate_code(40'000'000'000));
+  CHECK_FALSE(int_rate_code(800'000'000'000));
+  CHECK(int_rate_bps(5) == 0);
   CHECK(int_rate_bps(6) == 0);
   CHECK(int_rate_bps(7) == 0);
 }
@@ -89,13 +91,13 @@ TEST_CASE("the trailer's bytes are those of the table") {
   t.hops = 2;
   t.path = 0xABC;
   t.hop[0] = {1, 0x010203, 0x45678, 0x1FFFE};
-  t.hop[1] = {5, 0xFFFFFF, 0xFFFFF, 0};
+  t.hop[1] = {4, 0xFFFFFF, 0xFFFFF, 0};
   std::vector<uint8_t> b(kIntBytes, 0xEE);
   write_int(b, t);
   const std::vector<uint8_t> head = {0x49, 0x4E, 0x31, 0x01, 0xBC, 0x2A, 0, 0};
   CHECK(std::vector<uint8_t>(b.begin(), b.begin() + 8) == head);
   CHECK(load_le64(&b[8]) == (1 | 0x010203ull << 3 | 0x45678ull << 27 | 0x1FFFEull << 47));
-  CHECK(load_le64(&b[16]) == (5 | 0xFFFFFFull << 3 | 0xFFFFFull << 27));
+  CHECK(load_le64(&b[16]) == (4 | 0xFFFFFFull << 3 | 0xFFFFFull << 27));
   for (size_t i = 24; i < kIntBytes; ++i) CHECK(b[i] == 0);
   IntTrailer back;
   REQUIRE(read_int(b, back));
@@ -180,7 +182,7 @@ TEST_CASE("switches fill five hops, count to fifteen, and leave an echo to other
   uint16_t path = 0;
   for (unsigned i = 1; i <= 20; ++i) {
     const auto id = static_cast<uint16_t>(0x123 * i);
-    const IntHop h{static_cast<uint8_t>(i % 6), i, 2 * i, 3 * i};
+    const IntHop h{static_cast<uint8_t>(i % 5), i, 2 * i, 3 * i};
     CHECK(push_hop(t, h, 0, id) == (i <= kIntHops));
     path ^= id & 0xFFF;
     IntTrailer got;
@@ -188,7 +190,7 @@ TEST_CASE("switches fill five hops, count to fifteen, and leave an echo to other
     CHECK(got.hops == std::min(i, 15u));
     CHECK(got.path == path);
     for (unsigned k = 0; k < kIntHops; ++k) {
-      const IntHop want{static_cast<uint8_t>((k + 1) % 6), k + 1, 2 * (k + 1), 3 * (k + 1)};
+      const IntHop want{static_cast<uint8_t>((k + 1) % 5), k + 1, 2 * (k + 1), 3 * (k + 1)};
       CHECK(got.hop[k] == (k < i ? want : IntHop{}));
     }
   }

@@ -126,6 +126,22 @@ TEST_CASE("N senders into one port: every departure is max(arrival + latency, po
   }
 }
 
+TEST_CASE("of a frame on the wire the bytes count whose time has passed") {
+  Bed bed(config_of(2));
+  bed.host(1).at(0, plain(1, 0, 976));
+  // In at (8 + 976 + 4) * 80 ps behind 200 ns, out 300 ns later, 1000 bytes long.
+  const TimePs start = 988 * 80 + 500'000;
+  for (const auto& [at, bytes] : {std::pair<TimePs, uint64_t>{start - 1, 0},
+                                  {start, 0},
+                                  {start + 8'000, 100},
+                                  {start + 40'000, 500},
+                                  {start + 80'000, 1000},
+                                  {start + 900'000, 1000}}) {
+    bed.run(at);
+    CHECK(bed.sw.passed_bytes(0) == bytes);
+  }
+}
+
 TEST_CASE("frames that arrive at the same picosecond go in turns") {
   SwitchConfig c = config_of(4);
   Bed bed(c);

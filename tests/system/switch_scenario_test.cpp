@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several NICs behind a switch: no congestion control, so queues lose or hold everything. Each
+// scenario compares every byte, checks every frame on every cable and the counters on both ends of
+// each.
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "harness/scenario/scenario.hpp"
+#include "sim/run/session.hpp"
+#include "tests/system/bed.hpp"
+
+using namespace rnic;
+using namespace rnic::test;
+
+namespace {
+
+struct Outcome {
+  std::vector<std::string> problems;
+  std::map<std::string, double> figures;
+  std::vector<switching::PortCounters> ports;
+  std::string report;
+};
+
+Outcome run(const std::string& yaml, const sim::RunOptions& options = {}) {
+  const sim::Settings s = sim::parse_settings(
+      yaml, "test",
+      {"nic.data_w=" + std::to_string(test_width()), "seed=" + std::to_string(context_seed())});
+  sim::RunOptions o = options;
+  o.wave_file = test_wave_file();
+  Outcome out;
+  sim::Session session(s, o, [&](const std::string& line) { out.report += line + "\n"; });
+  const bool good = session.run();
+  out.problems = session.problems();
+  INFO(out.report);
+  for (const std::string& p : out.problems) FAIL_CHECK(p);
+  CHECK(good);
+  for (const auto& f : session.figures().all()) out.figures[f.name] = f.value;
+  for (unsigned i = 0; i < s.nodes; ++i) out.ports.push_back(session.net()->counters(i));
+  return out;
+}
+
+// b, c, d and e write to a at once.
+std::string incast(const std::string& net, uint32_t messages) {
+  std::string flows;
+  for (const char from : {'b', 'c', 'd', 'e'})
+    flows += fmt::format("      - {{from: {}, to: a, sizes: [16384], count: {}, depth: 8}}\n", from,
+                         messages);
+  return "topology: switch\nnic: {timeout: 4}\nwire: {rate: 50 Gb/s}\nswitch:\n  nodes: 5\n" + net +
+         "steps:\n  - name: incast\n    do: traffic\n    flows:\n" + flows;
+}
+
+uint64_t dropped(const Outcome& o) {
+  uint64_t n = 0;
+  for (const auto& p : o.ports)
+    for (const auto& c : p.classes) n += c.drops + c.headroom_drops;
+  return n;
+}
+
+uint64_t marked(const Outcome& o) {
+  uint64_t n = 0;
+  for (const auto& p : o.ports)
+    for (const auto& c : p.classes) n += c.marks;
+  return n;
+}
+
+std::string capture(const std::string& name) {
+  return (std::filesystem::temp_directory_path() / fmt::format("rnic_{}_{}.pcap", ::getpid(), name))
+      .string();
+}
+
+std::vector<char> content(const std::string& path) {
+  std::ifstream f(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(f), {}};
+}
+
+}  // namespace
+
+TEST_CASE("a scenario of four senders and one small queue: frames are lost, every byte arrives",
+          "[short]") {
+  const Outcome o = run(incast("  queue: 48 KiB\n", 6));
+  CHECK(dropped(o) > 0);
+  CHECK(o.ports[0].classes[0].queue_max <= 48 * 1024);
+  CHECK(o.ports[0].classes[0].queue_max > 40 * 1024);
+}
+
+TEST_CASE("four senders into one large queue: nothing is lost and the link is never idle") {
+  const Outcome o = run(incast("  queue: 4 MiB\n", 16));
+  CHECK(dropped(o) == 0);
+  // The windows of all senders but what is on its way.
+  CHECK(o.ports[0].classes[0].queue_max > 4 * 4 * 16384);
+  CHECK(o.ports[0].classes[0].queue_max <= 4 * 8 * (16384 + 4 * 70));
+  CHECK(o.figures.at("incast.busy_a") > 99);
+  CHECK(o.figures.at("incast.busy_a") <= 100);
+}
+
+TEST_CASE("a NIC takes packets with telemetry behind them as if it were not there") {
+  const Outcome plain = run(incast("  queue: 4 MiB\n", 4));
+  const Outcome with = run(incast("  queue: 4 MiB\n  int: {mode: insert}\n", 4));
+  CHECK(with.ports[0].int_inserted == 4 * 4 * 16384 / 4096);
+  CHECK(with.ports[0].int_hops == with.ports[0].int_inserted);
+  CHECK(plain.ports[0].int_inserted == 0);
+  CHECK(with.ports[0].classes[0].tx_bytes ==
+        plain.ports[0].classes[0].tx_bytes + 48 * with.ports[0].int_inserted);
+}
+
+TEST_CASE("marks and threads: the same cycles with one thread and with one per node") {
+  const std::string yaml = R"(
+topology: switch
+wire: {rate: 50 Gb/s}
+switch: {nodes: 3, queue: 1 MiB, ecn: {kmin: 10000, kmax: 60000, pmax: 0.5}, latency: 111 ns}
+steps:
+  - name: mixed
+    do: traffic
+    flows:
+      - {from: a, to: b, sizes: [5000], count: 12}
+      - {from: c, to: b, sizes: [9000], count: 12}
+      - {from: b, to: c, verb: read, sizes: [3000], count: 6}
+      - {from: c, to: a, verb: send, sizes: [70], count: 10}
+)";
+  std::vector<std::vector<char>> first;
+  for (const unsigned threads : {1u, 4u}) {
+    sim::RunOptions o;
+    o.pcap_file = capture("net");
+    o.threads = threads;
+    const Outcome out = run(yaml, o);
+    CHECK(marked(out) > 0);
+    CHECK(dropped(out) == 0);
+    std::vector<std::vector<char>> files;
+    for (const char* node : {"a", "b", "c"}) {
+      const std::string file = sim::node_file(o.pcap_file, node);
+      files.push_back(content(file));
+      std::filesystem::remove(file);
+      CHECK(files.back().size() > 1000);
+    }
+    if (first.empty()) first = files;
+    CHECK(files == first);
+  }
+}
+
+TEST_CASE("keys of switched scenarios that are wrong are refused with their place", "[short]") {
+  const std::string good = incast("", 1);
+  CHECK_NOTHROW(sim::parse_settings(good, "net.yaml"));
+  const auto refused = [&](const std::string& from, const std::string& to,
+                           const std::string& what) {
+    std::string yaml = good;
+    const size_t at = yaml.find(from);
+    REQUIRE(at != std::string::npos);
+    yaml.replace(at, from.size(), to);
+    INFO(yaml);
+    CHECK_THROWS_WITH(sim::parse_settings(yaml, "net.yaml"), contains_text(what));
+  };
+  refused("nodes: 5", "nodes: 4", "expected a node, a to d");
+  refused("nodes: 5", "nodes: 17", "net.yaml:5");
+  refused("nodes: 5", "node: 5", "did you mean 'nodes'?");
+  refused("to: a", "to: b", "is the node that posts");
+  refused("to: a, ", "", "steps[0].flows[0].to");
+  refused("do: traffic", "do: latency", "only traffic and allreduce");
+  refused("topology: switch", "topology: pair", "key 'switch': unknown key");
+  refused("nodes: 5\n", "nodes: 5\n  max_frame: 4200\n", "too short");
+  refused("wire: {rate: 50 Gb/s}\nswitch:\n",
+          "wire: {rate: 60 Gb/s}\nswitch:\n  int: {mode: stamp}\n", "25, 50, 100");
+  CHECK_THROWS_WITH(sim::parse_settings("topology: switch\nsteps: []\n", "net.yaml"),
+                    contains_text("switch"));
+}
+
+TEST_CASE("ring AllReduce over the verbs: the sum on every rank, bit for bit") {
+  const std::string yaml = R"(
+topology: switch
+wire: {rate: 50 Gb/s}
+gpu: {size: 1 MiB}
+switch: {nodes: 3, queue: 1 MiB}
+steps:
+  - {name: host, do: allreduce, size: 12292, piece: 1 KiB, repeat: 2, add_rate: 100 Gb/s}
+  - {name: gpu, do: allreduce, size: 9 KiB, piece: 1 KiB, memory: gpu, launch: 2 us}
+  - {name: copied, do: allreduce, size: 9 KiB, piece: 1 KiB, memory: gpu, reduce: host}
+)";
+  const Outcome o = run(yaml);
+  CHECK(dropped(o) == 0);
+  for (const char* step : {"host", "gpu", "copied"}) {
+    INFO(step);
+    CHECK(o.figures.at(fmt::format("{}.of_bound", step)) < 100);
+    CHECK(o.figures.at(fmt::format("{}.of_bound", step)) > 1);
+  }
+  // Two sums of each piece, one after the other, take two launches at least.
+  CHECK(o.figures.at("gpu.time") > 2 * 3 * 2);
+  // Each rank reads and writes its share, 2 S (N - 1) / N, and the rings.
+  CHECK(o.figures.at("host.pcie_per_rank") > 2 * 2 * 12292 * 2 / 3);
+  CHECK(o.figures.at("host.pcie_per_rank") < 2 * 2 * 12292 * 2 / 3 + 20000);
+}
