@@ -99,4 +99,39 @@ std::vector<CcRegister> cc_registers(const CcSettings& s) {
   };
 }
 
+void set_congestion(Device& device, const CcSettings& settings) {
+  for (const CcRegister& r : cc_registers(settings)) device.write(r.offset, r.value);
+}
+
+const char* CcState::stage_name() const {
+  static const char* const kNames[] = {"none", "fast recovery", "additive", "hyper"};
+  return kNames[stage & 3];
+}
+
+const char* CcState::state_name() const {
+  static const char* const kNames[] = {"ACTIVE", "FAST_RECOVERY", "RECOVERY", "HYPER_INCREASE"};
+  return kNames[state & 3];
+}
+
+CcState query_congestion(Device& device, uint32_t qpn) {
+  device.write(RNIC_CSR_CC_QUERY, qpn | RNIC_CSR_CC_QUERY_GO_MASK);
+  uint32_t state = 0;
+  // A unit that fills its tables answers after some microseconds, a read takes part of one.
+  for (int i = 0; (state & RNIC_CSR_CC_STATE_DONE_MASK) == 0; ++i) {
+    if (i == 1000) throw Error(fmt::format("CC_QUERY of QP {} is not answered", qpn));
+    state = device.read(RNIC_CSR_CC_STATE);
+  }
+  CcState s;
+  s.stage = static_cast<uint8_t>(RNIC_FIELD_GET(RNIC_CSR_CC_STATE_STAGE_MASK, state));
+  s.state = static_cast<uint8_t>(RNIC_FIELD_GET(RNIC_CSR_CC_STATE_NAME_MASK, state));
+  s.rate_bps = device.read(RNIC_CSR_CC_RATE) * 1e3;
+  s.target_bps = device.read(RNIC_CSR_CC_TARGET) * 1e3;
+  s.window = device.read(RNIC_CSR_CC_WINDOW);
+  s.alpha = device.read(RNIC_CSR_CC_ALPHA) / 16777216.0;
+  const uint32_t steps = device.read(RNIC_CSR_CC_STEPS);
+  s.time_steps = static_cast<uint16_t>(RNIC_FIELD_GET(RNIC_CSR_CC_STEPS_TIME_MASK, steps));
+  s.byte_steps = static_cast<uint16_t>(RNIC_FIELD_GET(RNIC_CSR_CC_STEPS_BYTES_MASK, steps));
+  return s;
+}
+
 }  // namespace rnic::driver

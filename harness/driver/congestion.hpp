@@ -13,6 +13,7 @@
 
 #include "harness/cc/dcqcn_model.hpp"
 #include "harness/cc/hpcc_model.hpp"
+#include "harness/driver/device.hpp"
 
 namespace rnic::driver {
 
@@ -52,5 +53,22 @@ struct CcRegister {
 
 // CC_GLOBAL_CTRL comes last. A parameter that its register cannot hold throws Error naming it.
 std::vector<CcRegister> cc_registers(const CcSettings& settings);
+// Writes them.
+void set_congestion(Device& device, const CcSettings& settings);
+
+// What the algorithm in charge knows of a QP.
+struct CcState {
+  double rate_bps = 0;
+  double target_bps = 0;                    // DCQCN
+  uint32_t window = 0;                      // HPCC, bytes
+  double alpha = 0;                         // DCQCN; HPCC: U
+  uint8_t stage = 0;                        // DCQCN: RNIC_CC_STAGE_*
+  uint8_t state = 0;                        // DCQCN: RNIC_CC_STATE_*, the published name
+  uint16_t time_steps = 0, byte_steps = 0;  // HPCC: additive steps, 0
+  const char* stage_name() const;           // "none", "fast recovery", "additive", "hyper"
+  const char* state_name() const;  // "ACTIVE", "FAST_RECOVERY", "RECOVERY", "HYPER_INCREASE"
+};
+// Asks the unit; throws Error when it does not answer.
+CcState query_congestion(Device& device, uint32_t qpn);
 
 }  // namespace rnic::driver

@@ -391,6 +391,18 @@ void Device::modify_state(QueuePair& qp, uint8_t state) {
   if (state == RNIC_QP_STATE_RESET) qp.reset_indices();
 }
 
+void Device::set_rate(QueuePair& qp, uint32_t mbps, uint8_t weight) {
+  if (mbps > 0xFFFFF || weight > 15)
+    throw Error(fmt::format("QP {}: rate {} Mb/s or weight {} is too large for MODIFY_QP",
+                            qp.number(), mbps, weight));
+  Command c(RNIC_CMD_OPCODE_MODIFY_QP, qp.number());
+  rnic_cmd_qp_set_state(c.bytes, RNIC_QP_STATE_RTS);
+  rnic_cmd_qp_set_mask_rate(c.bytes, 1);
+  rnic_cmd_qp_set_rate(c.bytes, mbps);
+  rnic_cmd_qp_set_weight(c.bytes, weight);
+  command(c.bytes, "MODIFY_QP rate");
+}
+
 QpInfo Device::query_qp(uint32_t qpn) {
   command(Command(RNIC_CMD_OPCODE_QUERY_QP, qpn).bytes, "QUERY_QP");
   const std::vector<uint8_t> a = answer();
@@ -406,6 +418,8 @@ QpInfo Device::query_qp(uint32_t qpn) {
   i.una_psn = rnic_cmd_qp_get_q_una_psn(p);
   i.epsn = rnic_cmd_qp_get_q_epsn(p);
   i.msn = rnic_cmd_qp_get_q_msn(p);
+  i.rate_mbps = rnic_cmd_qp_get_rate(p);
+  i.weight = static_cast<uint8_t>(rnic_cmd_qp_get_weight(p));
   return i;
 }
 

@@ -94,6 +94,8 @@ struct QpInfo {
   uint8_t state = 0, err_cause = 0;
   uint16_t sq_prod = 0, sq_fetch = 0, rq_prod = 0, rq_cons = 0;
   uint32_t next_psn = 0, una_psn = 0, epsn = 0, msn = 0;
+  uint32_t rate_mbps = 0;  // 0 and 0xFFFFF: no limit
+  uint8_t weight = 0;      // of its turns, 0 as 1
 };
 
 struct Event {
@@ -173,6 +175,8 @@ class Device {
   void to_rtr(QueuePair& qp, const ConnectRequest& r);
   void to_rts(QueuePair& qp, const ConnectRequest& r);
   void modify_state(QueuePair& qp, uint8_t state);  // to RESET or ERR
+  // Rate limit (0: none) and weight (1..15) of a QP in RTS, at any time.
+  void set_rate(QueuePair& qp, uint32_t mbps, uint8_t weight = 1);
   QpInfo query_qp(uint32_t qpn);
 
   // Empties the trace ring and lets it fill.

@@ -54,6 +54,17 @@ module cc_unit #(
     output logic [23:0] rate_qpn,
     output logic [29:0] rate_kbps,
     output logic [31:0] rate_window,
+    // state of a QP: asked (pulse), there (holds until the next question)
+    input  logic        qry_i,
+    input  logic [23:0] qry_qpn_i,
+    output logic        qry_done_o,
+    output logic [29:0] qry_rate_o,
+    output logic [29:0] qry_target_o,   // DCQCN
+    output logic [31:0] qry_window_o,   // HPCC
+    output logic [31:0] qry_alpha_o,    // 2^-24: alpha of DCQCN, U of HPCC
+    output logic [1:0]  qry_stage_o,    // DCQCN: the algorithm's stage
+    output logic [1:0]  qry_name_o,     // DCQCN: the published state
+    output logic [11:0] qry_t_stage_o, qry_b_stage_o,  // HPCC: additive steps, 0
     // pulses to count: lost for a full queue; telemetry that cannot be
     output logic        cnt_lost_o,
     output logic        cnt_int_bad_o
@@ -75,7 +86,9 @@ module cc_unit #(
   assign reset_valid = unit_done && (qp_reset_valid || sweep_q);
   assign reset_ready = unit_done && (dcqcn_sel ? dcqcn_reset_ready : hpcc_reset_ready);
   assign reset_qpn = sweep_q ? 24'(sweep_idx_q) : qp_reset_qpn;
-  assign qp_reset_ready = reset_ready && !sweep_q;
+  // A round that has not begun serves it too: nobody waits for tables that are filled behind a
+  // reset.
+  assign qp_reset_ready = sweep_q ? sweep_idx_q == '0 : reset_ready;
   always_ff @(posedge clk_i) begin
     first_q <= 1'b0;
     if (sweep_q && reset_ready) begin
@@ -156,7 +169,7 @@ module cc_unit #(
   );
 
   // ---------------------------------------------------------------------------------------- units
-  logic        dcqcn_idle, dcqcn_rate_valid, qry_ready, dcqcn_obs_valid;
+  logic        dcqcn_idle, dcqcn_rate_valid, qry_ready, dcqcn_obs_valid, ask_q, told, look, look_q;
   logic [23:0] dcqcn_rate_qpn, dcqcn_obs_qpn;
   logic [29:0] dcqcn_rate, dcqcn_obs_rate, dcqcn_obs_target;
   logic [2:0]  dcqcn_obs_op;
@@ -164,6 +177,7 @@ module cc_unit #(
   logic [24:0] dcqcn_obs_alpha;
   logic [11:0] dcqcn_obs_t_stage, dcqcn_obs_b_stage;
   logic [1:0]  dcqcn_obs_phase, dcqcn_obs_view;
+  logic [23:0] ask_qpn_q;
   logic        dcqcn_obs_alpha_flag, dcqcn_obs_dec_flag;
   rate_dcqcn #(
       .N_QP(N_QP),
@@ -202,10 +216,10 @@ module cc_unit #(
       .tx_ready,
       .tx_qpn(tx[39:16]),
       .tx_bytes(tx[15:0]),
-      .qry_valid(1'b0),
+      .qry_valid(ask_q && dcqcn_sel),
       .qry_ready(qry_ready),
-      .qry_qpn(24'd0),
-      .qry_inclusive(1'b0),
+      .qry_qpn(ask_qpn_q),
+      .qry_inclusive(1'b1),
       .rate_valid(dcqcn_rate_valid),
       .rate_qpn(dcqcn_rate_qpn),
       .rate_kbps(dcqcn_rate),
@@ -299,11 +313,76 @@ module cc_unit #(
     end
   end
 
+  // ------------------------------------------------------------------------------ state of one QP
+  // DCQCN runs a query as a pass of its own, with the timers that are due. What HPCC's passes leave
+  // is kept here.
+  localparam int unsigned KEPT_W = 30 + 32 + 32 + 8;
+  logic [KEPT_W-1:0] kept;
+  logic              known, waits_q;
+  ram_sdp #(
+      .W(KEPT_W),
+      .DEPTH((N_QP > 1) ? N_QP : 2),
+      .FORWARD(1)
+  ) u_kept (
+      .clk_i,
+      .wr_en_i(hpcc_obs_valid && hpcc_obs_qpn < 24'(N_QP)),
+      .wr_addr_i(hpcc_obs_qpn[QW-1:0]),
+      .wr_data_i({hpcc_obs_rate, hpcc_obs_window,
+                  (hpcc_obs_u[35:32] != '0) ? 32'hFFFF_FFFF : hpcc_obs_u[31:0],
+                  hpcc_obs_stage[7:0]}),
+      .rd_en_i(look),
+      .rd_addr_i(ask_qpn_q[QW-1:0]),
+      .rd_data_o(kept)
+  );
+  assign known = ask_qpn_q < 24'(N_QP);
+  assign look = ask_q && !dcqcn_sel;
+  assign told = waits_q && dcqcn_obs_valid && dcqcn_obs_op == dcqcn_pkg::QUERY &&
+                dcqcn_obs_qpn == ask_qpn_q;
+  always_ff @(posedge clk_i) begin
+    look_q <= look && known;
+    if (qry_i) begin
+      ask_q <= 1'b1;
+      ask_qpn_q <= qry_qpn_i;
+      waits_q <= 1'b0;
+      qry_done_o <= 1'b0;
+    end else if (ask_q && (!dcqcn_sel || !known || qry_ready)) begin
+      ask_q <= 1'b0;
+      waits_q <= dcqcn_sel && known;
+    end else if (told) begin
+      waits_q <= 1'b0;
+    end
+    if (ask_q && !known) begin
+      qry_done_o <= !qry_i;
+      {qry_rate_o, qry_target_o, qry_window_o, qry_alpha_o} <= '0;
+      {qry_stage_o, qry_name_o, qry_t_stage_o, qry_b_stage_o} <= '0;
+    end
+    if (told) begin
+      qry_done_o <= !qry_i;
+      qry_rate_o <= dcqcn_obs_rate;
+      qry_target_o <= dcqcn_obs_target;
+      qry_window_o <= '0;
+      qry_alpha_o <= {7'd0, dcqcn_obs_alpha};
+      qry_stage_o <= dcqcn_obs_phase;
+      qry_name_o <= dcqcn_obs_view;
+      qry_t_stage_o <= dcqcn_obs_t_stage;
+      qry_b_stage_o <= dcqcn_obs_b_stage;
+    end
+    if (look_q) begin
+      qry_done_o <= !qry_i;
+      {qry_rate_o, qry_window_o, qry_alpha_o, qry_t_stage_o[7:0]} <= kept;
+      qry_t_stage_o[11:8] <= '0;
+      {qry_target_o, qry_stage_o, qry_name_o, qry_b_stage_o} <= '0;
+    end
+    if (rst_i) begin
+      ask_q <= 1'b0;
+      waits_q <= 1'b0;
+      look_q <= 1'b0;
+      qry_done_o <= 1'b0;
+    end
+  end
+
   logic unused;
-  assign unused = ^{dcqcn_idle, hpcc_idle, qry_ready, dcqcn_obs_valid, dcqcn_obs_op, dcqcn_obs_qpn,
-      dcqcn_obs_at, dcqcn_obs_rate, dcqcn_obs_target, dcqcn_obs_alpha, dcqcn_obs_t_stage,
-      dcqcn_obs_b_stage, dcqcn_obs_phase, dcqcn_obs_view, dcqcn_obs_alpha_flag,
-      dcqcn_obs_dec_flag, hpcc_obs_kind, hpcc_obs_qpn, hpcc_obs_loaded, hpcc_obs_u_max,
-      hpcc_obs_tau, hpcc_obs_rate, hpcc_obs_window, hpcc_obs_last, hpcc_obs_u, hpcc_obs_rc,
-      hpcc_obs_stage, cnp_level, ack_level, tx_level};
+  assign unused = ^{dcqcn_idle, hpcc_idle, dcqcn_obs_at, dcqcn_obs_alpha_flag, dcqcn_obs_dec_flag,
+      hpcc_obs_kind, hpcc_obs_loaded, hpcc_obs_u_max, hpcc_obs_tau, hpcc_obs_last, hpcc_obs_u,
+      hpcc_obs_rc, hpcc_obs_stage, cnp_level, ack_level, tx_level};
 endmodule

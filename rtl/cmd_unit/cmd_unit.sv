@@ -734,6 +734,7 @@ module cmd_unit #(
       a_qp.recv_cqn = conn_q.recv_cqn;
       a_qp.log_rq = conn_q.log_rq;
       a_qp.rate = conn_q.rate;
+      a_qp.weight = conn_q.weight;
       a_qp.sq_base = conn_q.sq_base;
       a_qp.rq_base = conn_q.rq_base;
       a_qp.q_sq_prod = prod_q;

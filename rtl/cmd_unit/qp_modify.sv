@@ -126,7 +126,10 @@ module qp_modify (
       if (cmd_i.mask_rd_atomic) next_o.max_rd_atomic = cmd_i.max_rd_atomic;
       if (cmd_i.mask_dest_rd) next_o.max_dest_rd = cmd_i.max_dest_rd_atomic;
       if (cmd_i.mask_qkey) next_o.qkey = cmd_i.qkey;
-      if (cmd_i.mask_rate) next_o.rate = cmd_i.rate;
+      if (cmd_i.mask_rate) begin
+        next_o.rate = cmd_i.rate;
+        next_o.weight = cmd_i.weight;
+      end
     end
     if (cmd_i.state == rnic_pkg::QPS_ERR && now_i.state != rnic_pkg::QPS_ERR)
       next_o.err_cause = rnic_desc_pkg::CQE_STATUS_WR_FLUSH_ERR;

@@ -50,7 +50,8 @@ module ctx_front #(
   rnic_pkg::qp_front_t front;
   localparam int unsigned FRONT_W = $bits(front);
   assign front = {cw.exists, cw.has_path, cw.state, cw.qtype, cw.sq_sig_all, cw.pd, cw.path,
-                  cw.send_cqn, cw.recv_cqn, cw.log_sq, cw.log_rq, cw.sq_base, cw.rq_base, cw.rate};
+                  cw.send_cqn, cw.recv_cqn, cw.log_sq, cw.log_rq, cw.sq_base, cw.rq_base, cw.rate,
+                  cw.weight};
 
   // Readers 0 to 3, then control: 4 of a miss, 5 of one that is lost.
   logic [5:0] done, r_valid, r_ready, r_answer;

@@ -20,5 +20,6 @@ module ctx_widen (
     conn_o.sq_base = front_i.sq_base;
     conn_o.rq_base = front_i.rq_base;
     conn_o.rate = front_i.rate;
+    conn_o.weight = front_i.weight;
   end
 endmodule

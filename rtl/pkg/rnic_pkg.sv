@@ -41,7 +41,8 @@ package rnic_pkg;
     logic [3:0]  log_rq;
     logic [63:0] sq_base;
     logic [63:0] rq_base;
-    logic [19:0] rate;
+    logic [19:0] rate;           // Mb/s; 0 and all ones: no limit
+    logic [3:0]  weight;         // of its turns, 0 as 1
     logic [7:0]  err_cause;      // cqe_status that took the QP to ERR
   } qp_conn_t;
 
@@ -61,6 +62,7 @@ package rnic_pkg;
     logic [63:0] sq_base;
     logic [63:0] rq_base;
     logic [19:0] rate;
+    logic [3:0]  weight;
   } qp_front_t;
 
   // Send half: written by sq_engine only.
@@ -228,6 +230,14 @@ package rnic_pkg;
   } msg_t;
 
   // -- transmit
+  // How far a turn of a QP may go: tx_pacer -> sq_engine.
+  typedef struct packed {
+    logic        limited;        // it has a rate; what follows counts
+    logic [15:0] budget;         // wire bytes; the first packet goes in any case
+    logic [31:0] window;         // bytes in flight, 0: any
+    logic [13:0] bytes;          // of one packet of this QP, about
+  } pace_t;
+
   // One packet to build, in front of its payload: sq_engine, resp_engine -> tx_packetizer.
   typedef struct packed {
     logic [23:0] qpn;            // local QP, for trace and DETH

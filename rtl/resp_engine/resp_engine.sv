@@ -77,6 +77,16 @@ module resp_engine #(
     input  logic [79:0]            ar_tag,
     input  logic [63:0]            ar_value,
     input  logic                   ar_err,
+    // tx_pacer: has this QP a rate (answer a cycle later), may it send, a response (txp) is made
+    output logic                   pace_chk_o,
+    output logic [23:0]            pace_chk_qpn_o,
+    input  logic                   pace_limited_i,
+    output logic                   pace_ask_valid,
+    input  logic                   pace_ask_ready,
+    output logic [23:0]            pace_ask_qpn,
+    input  logic                   pace_told_i,
+    input  logic                   pace_ok_i,
+    output logic                   pace_pkt_o,
     // cmd_unit
     output logic                   fail_valid,
     input  logic                   fail_ready,
@@ -106,7 +116,7 @@ module resp_engine #(
   // leave, and the responses before it. What is in flight for the QP meanwhile carries the number
   // of its life.
   logic clear, clear_go, clear_now, item_valid, turn_busy, fail_idle;
-  logic [AW-1:0] order_idx, turn_idx;
+  logic [AW-1:0] order_idx, turn_idx, work_idx;
   assign order_idx = qpi.qpn[AW-1:0];
   assign clear = qpi_valid && (qpi.op == rnic_pkg::QPI_CLEAR || qpi.op == rnic_pkg::QPI_RTR) &&
                  qpi.qpn < 24'(N_QP);
@@ -114,9 +124,12 @@ module resp_engine #(
                     !rterr_valid;
   assign qpi_ready = qpi_valid && (clear ? clear_now : !item_valid);
 
+  assign pace_chk_qpn_o = 24'(work_idx);
+  assign pace_ask_qpn = 24'(turn_idx);
+
   // -- connection half: ACKs first, then answers, then the gate, then duplicates
   logic [3:0] lk_valid, lk_ready, lk_ctx;
-  logic [AW-1:0] lk_idx, lk_idx0, lk_idx2, lk_idx3, work_idx;
+  logic [AW-1:0] lk_idx, lk_idx0, lk_idx2, lk_idx3;
   logic lk_fire;
   logic [1:0] lk_who, ctx_who;
   logic who_ready, who_valid;
@@ -203,6 +216,7 @@ module resp_engine #(
   logic [AW-1:0] kill_idx, rel_idx, again_idx, dup_idx, gate_idx;
   logic [5:0] turn_head, again_head, work_head, dup_head;
   logic [23:0] turn_k, again_k;
+  logic turn_first;
   logic rel_valid, rel_ready, again_valid, again_ready, work_valid, work_ready, work_drop, work_rdy;
   logic [1:0] rd_en;
   logic [AW+3:0] rd_addr0, rd_addr1;
@@ -243,6 +257,7 @@ module resp_engine #(
       .turn_head,
       .turn_done,
       .turn_k,
+      .turn_first,
       .rel_valid,
       .rel_ready,
       .rel_idx,
@@ -420,6 +435,7 @@ module resp_engine #(
       .turn_head,
       .turn_done,
       .turn_k,
+      .turn_first,
       .busy_o(turn_busy),
       .idx_o(turn_idx),
       .hold_i({clear, dup_hold}),
@@ -429,6 +445,13 @@ module resp_engine #(
       .lk_ready(lk_ready[1]),
       .ctx_valid(lk_ctx[1]),
       .ctx(re_ctx),
+      .pace_chk_o,
+      .pace_limited_i,
+      .pace_ask_valid,
+      .pace_ask_ready,
+      .pace_told_i,
+      .pace_ok_i,
+      .pace_pkt_o,
       .peek_valid_i(peek_valid),
       .peek_busy_i(peek_busy),
       .peek_psn_i(peek_psn),

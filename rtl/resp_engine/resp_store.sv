@@ -49,6 +49,7 @@ module resp_store #(
     output logic               turn_dead_o,   // a fatal NAK waits
     input  logic               turn_done,     // the entry is answered; else go on at turn_k
     input  logic [23:0]        turn_k,
+    input  logic               turn_first,    // nothing of it was sent since it was executed
     // an entry may be answered now
     input  logic               rel_valid,
     output logic               rel_ready,
@@ -340,7 +341,7 @@ module resp_store #(
   logic [3:0] k_index;
   assign k_en = fresh_o || (op == OP_TURN && !turn_done && !over_written) ||
                 (op == OP_AGAIN && !void_op);
-  assign k_new = fresh_o ? {1'b1, 24'd0} : op == OP_TURN ? {1'b0, turn_k} : {1'b1, again_k};
+  assign k_new = fresh_o ? {1'b1, 24'd0} : op == OP_TURN ? {turn_first, turn_k} : {1'b1, again_k};
   assign k_index = fresh_o ? c.head[3:0] : op_index;
   ram_1w_nr #(.W(25), .DEPTH(2**AW * 16), .N_RD(2)) u_progress (
       .clk_i,

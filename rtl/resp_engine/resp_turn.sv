@@ -6,7 +6,8 @@
 //
 // Throughput: a READ or ATOMIC of one packet per 5 cycles, further packets of a READ every 3 cycles
 // (mr_table answers after 2). Order: entries of a QP in ring order, that is in PSN order; an ACK
-// that waits for what came before an entry goes before it.
+// that waits for what came before an entry goes before it. A QP with a rate asks tx_pacer before
+// each packet, and gives its turn back when its bucket is empty.
 `include "rnic_assert.svh"
 module resp_turn #(
     parameter int unsigned AW = 6,
@@ -36,6 +37,7 @@ module resp_turn #(
     output logic [5:0]             turn_head,
     output logic                   turn_done,
     output logic [23:0]            turn_k,
+    output logic                   turn_first,
     // the QP at work; no turn of these begins
     output logic                   busy_o,
     output logic [AW-1:0]          idx_o,
@@ -47,6 +49,14 @@ module resp_turn #(
     input  logic                   lk_ready,
     input  logic                   ctx_valid,
     input  rnic_pkg::qp_conn_t     ctx,
+    // tx_pacer: has the QP a rate (answer a cycle later), may it send, a response is made
+    output logic                   pace_chk_o,
+    input  logic                   pace_limited_i,
+    output logic                   pace_ask_valid,
+    input  logic                   pace_ask_ready,
+    input  logic                   pace_told_i,
+    input  logic                   pace_ok_i,
+    output logic                   pace_pkt_o,
     // the ACK that waits
     input  logic                   peek_valid_i,
     input  logic                   peek_busy_i,
@@ -82,10 +92,10 @@ module resp_turn #(
     output logic                   sent_ack_o,
     output logic                   sent_response_o
 );
-  // PICK takes a QP, CTX gets context and entry, GO begins a packet, ASK2 asks for the second piece
-  // of one, WAIT gets an answer of mr_table and hands the packet on, BAD reports, END gives the QP
-  // back.
-  typedef enum logic [2:0] {PICK, CTX, GO, WAIT, ASK2, BAD, END} state_e;
+  // PICK takes a QP, CTX gets context and entry, PACE asks whether its rate allows a packet, GO
+  // begins a packet, ASK2 asks for the second piece of one, WAIT gets an answer of mr_table and
+  // hands the packet on, BAD reports, END gives the QP back.
+  typedef enum logic [2:0] {PICK, CTX, PACE, GO, WAIT, ASK2, BAD, END} state_e;
   state_e state_q, state_d;
 
   // -- take
@@ -119,7 +129,7 @@ module resp_turn #(
   // -- packet
   logic [12:0] mtu, plen;
   logic        last, ack_before, earlier, want_ack, s2_free, push, push_ack, final_push, have_q;
-  logic        second_q, two, ok, answered;
+  logic        second_q, two, ok, answered, asked_q, made_q;
   logic [23:0] ack_behind;
   rnic_pkg::mr_rsp_t m, m_q;
   logic [63:0] piece1_q;
@@ -164,12 +174,14 @@ module resp_turn #(
   logic done_q;
   assign turn_done = state_q == END ? done_q : direct || last;
   assign turn_k = state_q == END ? k_q : k_q + 24'd1;
+  assign turn_first = state_q == END && first_q;
 
   always_comb begin
     state_d = state_q;
     unique case (state_q)
       PICK: if (take) state_d = CTX;
-      CTX: if (ctx_valid) state_d = gone ? END : GO;
+      CTX: if (ctx_valid) state_d = gone ? END : pace_limited_i ? PACE : GO;
+      PACE: if (pace_told_i) state_d = pace_ok_i ? GO : END;
       GO: begin
         if (final_push) state_d = turn_ready ? PICK : END;
         else if (mrq_valid && mrq_ready) state_d = WAIT;
@@ -202,9 +214,12 @@ module resp_turn #(
       va_q <= e_va + {27'd0, off};
       left_q <= e_len - off[31:0];
       psn_q <= e_psn + rd_k_i[23:0];
-      budget_q <= 4'(QUANTUM);
+      budget_q <= pace_limited_i ? 4'd1 : 4'(QUANTUM);
       done_q <= 1'b1;
     end
+    if (state_q == PACE && pace_told_i && !pace_ok_i) done_q <= 1'b0;
+    asked_q <= state_q == PACE && (asked_q || pace_ask_ready);
+    made_q <= push;
     if (state_q == WAIT) begin
       if (mrs_valid) m_q <= mrs;
       have_q <= answered && ok && !two && !push;
@@ -228,8 +243,12 @@ module resp_turn #(
     if (rst_i) begin
       state_q <= PICK;
       have_q <= 1'b0;
+      made_q <= 1'b0;
     end
   end
+  assign pace_chk_o = take;
+  assign pace_ask_valid = state_q == PACE && !asked_q;
+  assign pace_pkt_o = made_q;
 
   assign bad_valid = state_q == BAD;
   assign bad_life_o = life_q;

@@ -211,7 +211,7 @@ module rnic_top #(
   logic [rnic_regs_pkg::N_COUNTERS-1:0] cnt_inc;
   logic [5:0] cnt_add;
   logic [95:0] cnt_amount;
-  logic [9:0] init_done;
+  logic [11:0] init_done;
   logic [7:0] qpi_valid, qpi_ready;
 
   // Nets: posted work
@@ -1095,6 +1095,27 @@ module rnic_top #(
   logic [23:0] cc_rate_qpn;
   logic [29:0] cc_rate_kbps;
   logic [31:0] cc_rate_window;
+  logic pace_chk, pace_limited, pace_want, pace_want_idle, pace_want_window;
+  logic [23:0] pace_chk_qpn, pace_want_qpn;
+  logic hurry_valid, hurry_ready, go_valid, go_ready, turn_done_window;
+  logic [23:0] hurry_qpn, go_qpn;
+  logic share_lk, debt_valid;
+  logic rchk, rchk_limited, rask_valid, rask_ready, rtold, rtold_ok, rsp_made;
+  logic [23:0] rchk_qpn, rask_qpn;
+  logic [23:0] share_lk_qpn, debt_qpn;
+  rnic_pkg::pace_t pace;
+  logic [15:0] share_credit;
+  logic [12:0] debt_value;
+  logic pace_clear_valid, pace_clear_ready, pace_clear_done_q, sq_txp_held_q;
+  logic [19:0] cfg_qp_rate_burst_bytes;
+  logic [3:0] cfg_qp_rate_burst_late_log2;
+  logic cnt_tx_paced__tx_pacer;
+  logic cfg_cc_query_go, cc_qry_done;
+  logic [23:0] cfg_cc_query_qpn;
+  logic [29:0] cc_qry_rate, cc_qry_target;
+  logic [31:0] cc_qry_window, cc_qry_alpha;
+  logic [1:0] cc_qry_stage, cc_qry_name;
+  logic [11:0] cc_qry_t_stage, cc_qry_b_stage;
   logic cnt_cc_lost__cc_unit;
   logic cnt_int_bad__cc_unit;
 
@@ -1142,7 +1163,7 @@ module rnic_top #(
       .db_lk_qpn(ctx_db_lk_qpn),
       .db_ctx_valid(ctx_db_ctx_valid),
       .db_ctx(ctx_db_ctx),
-      .qpi_valid(qpi_valid[7] && !cc_reset_valid),
+      .qpi_valid(qpi_valid[7] && !cc_reset_valid && !pace_clear_valid),
       .qpi_ready(qpi_db_ready),
       .qpi,
       .cnt_doorbell_refused_o(cnt_doorbell_refused__doorbell),
@@ -1229,6 +1250,20 @@ module rnic_top #(
       .turn_done_more,
       .turn_done_blocked,
       .turn_done_popped,
+      .turn_done_window,
+      .pace_chk_o(pace_chk),
+      .pace_chk_qpn_o(pace_chk_qpn),
+      .pace_limited_i(pace_limited),
+      .pace_want_o(pace_want),
+      .pace_want_qpn_o(pace_want_qpn),
+      .pace_want_idle_o(pace_want_idle),
+      .pace_want_window_o(pace_want_window),
+      .hurry_valid,
+      .hurry_ready,
+      .hurry_qpn,
+      .go_valid,
+      .go_ready,
+      .go_qpn,
       .turn_done_index,
       .kick_valid,
       .kick_ready,
@@ -1344,6 +1379,14 @@ module rnic_top #(
       .turn_done_more,
       .turn_done_blocked,
       .turn_done_popped,
+      .turn_done_window,
+      .share_lk_o(share_lk),
+      .share_lk_qpn_o(share_lk_qpn),
+      .pace_i(pace),
+      .credit_i(share_credit),
+      .debt_o(debt_valid),
+      .debt_qpn_o(debt_qpn),
+      .debt_value_o(debt_value),
       .turn_done_index,
       .sq_lk_valid(ctx_sq_lk_valid),
       .sq_lk_ready(ctx_sq_lk_ready),
@@ -2082,6 +2125,15 @@ module rnic_top #(
       .fail_valid(fail_re_valid),
       .fail_ready(fail_re_ready),
       .fail(fail_re),
+      .pace_chk_o(rchk),
+      .pace_chk_qpn_o(rchk_qpn),
+      .pace_limited_i(rchk_limited),
+      .pace_ask_valid(rask_valid),
+      .pace_ask_ready(rask_ready),
+      .pace_ask_qpn(rask_qpn),
+      .pace_told_i(rtold),
+      .pace_ok_i(rtold_ok),
+      .pace_pkt_o(rsp_made),
       .placed_i(placed),
       .rdreq_valid(rd2_valid),
       .rdreq_ready(rd2_ready),
@@ -3171,6 +3223,8 @@ module rnic_top #(
       .cc_global_ctrl_enable_o(cfg_cc_global_ctrl_enable),
       .cc_global_ctrl_reserved_o(cfg_cc_global_ctrl_reserved),
       .qp_rate_limit_mbps_o(cfg_qp_rate_limit_mbps),
+      .qp_rate_burst_bytes_o(cfg_qp_rate_burst_bytes),
+      .qp_rate_burst_late_log2_o(cfg_qp_rate_burst_late_log2),
       .cc_line_rate_kbps_o(cfg_cc_line_rate_kbps),
       .cc_min_rate_kbps_o(cfg_cc_min_rate_kbps),
       .dcqcn_ctrl_production_o(cfg_dcqcn_ctrl_production),
@@ -3205,6 +3259,18 @@ module rnic_top #(
       .hpcc_base_rtt_ns_o(cfg_hpcc_base_rtt_ns),
       .hpcc_ai_rate_kbps_o(cfg_hpcc_ai_rate_kbps),
       .hpcc_alpha_value_o(cfg_hpcc_alpha_value),
+      .cc_query_qpn_o(cfg_cc_query_qpn),
+      .cc_query_go_o(cfg_cc_query_go),
+      // falls with the question
+      .cc_state_done_i(cc_qry_done && !cfg_cc_query_go),
+      .cc_state_stage_i(cc_qry_stage),
+      .cc_state_name_i(cc_qry_name),
+      .cc_rate_kbps_i(cc_qry_rate),
+      .cc_target_kbps_i(cc_qry_target),
+      .cc_window_bytes_i(cc_qry_window),
+      .cc_alpha_value_i(cc_qry_alpha),
+      .cc_steps_time_i(cc_qry_t_stage),
+      .cc_steps_bytes_i(cc_qry_b_stage),
       .mbox_in_req_o(mbox_in_req),
       .mbox_in_we_o(mbox_in_we),
       .mbox_in_addr_o(mbox_in_addr),
@@ -3613,6 +3679,7 @@ module rnic_top #(
     cnt_inc[rnic_regs_pkg::CNT_NP_CNP_LOST] = cnt_lost__cnp_gen;
     cnt_inc[rnic_regs_pkg::CNT_RP_CNP_HANDLED] = cnt_cnp_handled__rx_completer;
     cnt_inc[rnic_regs_pkg::CNT_RP_CNP_IGNORED] = cnt_cnp_ignored__rx_completer;
+    cnt_inc[rnic_regs_pkg::CNT_TX_PACED] = cnt_tx_paced__tx_pacer;
     cnt_inc[rnic_regs_pkg::CNT_CORE_CYCLES] = 1'b1;
   end
   assign cnt_amount = {16'(cnt_ctx_hits), trace_lost_amount, cnt_dma_write_bytes_amount__dma_master,
@@ -3675,11 +3742,17 @@ module rnic_top #(
   end
   // A QP that is cleared starts anew before the last owner of orders hears of it.
   assign cc_reset_valid = qpi_valid[7] && qpi.op == rnic_pkg::QPI_CLEAR && !cc_reset_done_q;
-  assign qpi_ready[7] = qpi_db_ready && !cc_reset_valid;
+  assign pace_clear_valid = qpi_valid[7] && qpi.op == rnic_pkg::QPI_CLEAR && !pace_clear_done_q;
+  assign qpi_ready[7] = qpi_db_ready && !cc_reset_valid && !pace_clear_valid;
   always_ff @(posedge core_clk_i) begin
     if (cc_reset_valid && cc_reset_ready) cc_reset_done_q <= 1'b1;
     else if (qpi_valid[7] && qpi_ready[7]) cc_reset_done_q <= 1'b0;
-    if (core_rst) cc_reset_done_q <= 1'b0;
+    if (pace_clear_valid && pace_clear_ready) pace_clear_done_q <= 1'b1;
+    else if (qpi_valid[7] && qpi_ready[7]) pace_clear_done_q <= 1'b0;
+    if (core_rst) begin
+      cc_reset_done_q <= 1'b0;
+      pace_clear_done_q <= 1'b0;
+    end
   end
   // A request packet has left tx_packetizer: its frame with FCS, preamble and gap.
   logic [15:0] sent_q, sent_frame;
@@ -3707,7 +3780,7 @@ module rnic_top #(
       .TICKS_PER_US((1_000_000 + CORE_PS / 2) / CORE_PS)
   ) u_cc_unit (
       .clk_i(core_clk_i),
-      .rst_i(core_rst),
+      .rst_i(core_rst || !init_done[10]),  // its first rates find tx_pacer ready
       .init_done_o(cc_ready),
       .now_i(now_q),
       .cfg_mode_i(cfg_cc_global_ctrl_mode),
@@ -3759,15 +3832,110 @@ module rnic_top #(
       .rate_qpn(cc_rate_qpn),
       .rate_kbps(cc_rate_kbps),
       .rate_window(cc_rate_window),
+      .qry_i(cfg_cc_query_go),
+      .qry_qpn_i(cfg_cc_query_qpn),
+      .qry_done_o(cc_qry_done),
+      .qry_rate_o(cc_qry_rate),
+      .qry_target_o(cc_qry_target),
+      .qry_window_o(cc_qry_window),
+      .qry_alpha_o(cc_qry_alpha),
+      .qry_stage_o(cc_qry_stage),
+      .qry_name_o(cc_qry_name),
+      .qry_t_stage_o(cc_qry_t_stage),
+      .qry_b_stage_o(cc_qry_b_stage),
       .cnt_lost_o(cnt_cc_lost__cc_unit),
       .cnt_int_bad_o(cnt_int_bad__cc_unit)
+  );
+  // Request packets as sq_engine makes them, each once.
+  always_ff @(posedge core_clk_i) begin
+    sq_txp_held_q <= sq_txp_valid && !sq_txp_ready;
+    if (core_rst) sq_txp_held_q <= 1'b0;
+  end
+  tx_pacer #(
+      .N_QP(N_QP),
+      .N_PATH(N_PATH),
+      .CORE_PS(CORE_PS)
+  ) u_tx_pacer (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .init_done_o(init_done[10]),
+      .now_i(now_q),
+      .cfg_line_i(cfg_cc_line_rate_kbps),
+      .cfg_cc_i(cfg_cc_global_ctrl_enable),
+      .cfg_burst_i(cfg_qp_rate_burst_bytes),
+      .cfg_late_log2_i(cfg_qp_rate_burst_late_log2),
+      .limit_i(ctx_cw_valid),
+      .limit_qpn_i(ctx_cw_qpn),
+      .limit_mbps_i(ctx_cw.rate),
+      .rate_i(cc_rate_valid),
+      .rate_qpn_i(cc_rate_qpn),
+      .rate_kbps_i(cc_rate_kbps),
+      .rate_window_i(cc_rate_window),
+      .clear_valid(pace_clear_valid),
+      .clear_ready(pace_clear_ready),
+      .clear_qpn(qpi.qpn),
+      .path_i(path_cw_valid),
+      .path_index_i(path_cw_index),
+      .path_ipv6_i(path_cw.ipv6),
+      .path_vlan_i(path_cw.vlan),
+      .pkt_i(sq_txp_valid && !sq_txp_held_q),
+      .pkt_qpn_i(sq_txp.qpn),
+      .pkt_path_i(sq_txp.path),
+      .pkt_opcode_i(sq_txp.opcode),
+      .pkt_len_i(sq_txp.payload_len),
+      .rsp_i(rsp_made),
+      .rsp_qpn_i(re_txp.qpn),
+      .rsp_path_i(re_txp.path),
+      .rsp_opcode_i(re_txp.opcode),
+      .rsp_len_i(re_txp.payload_len),
+      .rchk_i(rchk),
+      .rchk_qpn_i(rchk_qpn),
+      .rchk_limited_o(rchk_limited),
+      .ask_valid(rask_valid),
+      .ask_ready(rask_ready),
+      .ask_qpn(rask_qpn),
+      .told_o(rtold),
+      .told_ok_o(rtold_ok),
+      .chk_i(pace_chk),
+      .chk_qpn_i(pace_chk_qpn),
+      .chk_limited_o(pace_limited),
+      .want_i(pace_want),
+      .want_qpn_i(pace_want_qpn),
+      .want_idle_i(pace_want_idle),
+      .want_window_i(pace_want_window),
+      .hurry_valid,
+      .hurry_ready,
+      .hurry_qpn,
+      .go_valid,
+      .go_ready,
+      .go_qpn,
+      .pace_lk_i(share_lk),
+      .pace_lk_qpn_i(share_lk_qpn),
+      .pace_o(pace),
+      .cnt_paced_o(cnt_tx_paced__tx_pacer)
+  );
+  turn_share #(
+      .N_QP(N_QP)
+  ) u_turn_share (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .init_done_o(init_done[11]),
+      .weight_i(ctx_cw_valid),
+      .weight_qpn_i(ctx_cw_qpn),
+      .weight_value_i(ctx_cw.weight),
+      .lk_i(share_lk),
+      .lk_qpn_i(share_lk_qpn),
+      .credit_o(share_credit),
+      .debt_i(debt_valid),
+      .debt_qpn_i(debt_qpn),
+      .debt_value_i(debt_value)
   );
 
   // Hints and levels that later blocks use, and settings that wait for theirs.
   logic unused;
   assign unused = ^{rx_level_rows, underrun_qpn, underrun_psn, unused_fail_last, unused_db_last,
       unused_db_src, unused_terr_last, unused_terr_src, unused_ev_last, unused_ev_src,
-      cfg_mrc_path_mask_mask, cfg_cc_global_ctrl_reserved, cc_ready, cc_rate_valid, cc_rate_qpn,
-      cc_rate_kbps, cc_rate_window, unused_hdr_last, unused_hdr_src,
+      cfg_mrc_path_mask_mask, cfg_cc_global_ctrl_reserved, cc_ready, unused_hdr_last,
+      unused_hdr_src,
       bar2_awaddr[31:22], bar2_araddr[31:22], fault.is_queue};
 endmodule

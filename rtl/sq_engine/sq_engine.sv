@@ -6,15 +6,12 @@
 // Throughput: 2 cycles per inline message and 3 per turn with one message; 1 cycle per packet
 // inside a message, 1 more per further segment that it touches; paged regions cost about 4 more per
 // page and packet. Latency: 3 cycles from turn to txp (inline), 4 to rdreq (one segment). Packets
-// of a QP leave in PSN order. A turn ends after BURST_PKTS packets or BURST_BYTES bytes, when the
-// list is empty, when msg_pool is full, or when the QP has to wait.
+// of a QP leave in PSN order. A turn ends when its credit is used up (turn_share), or what its rate
+// allows (tx_pacer), when the list is empty, when msg_pool is full, or when the QP has to wait.
 // Nothing is dropped: a WQE that cannot be sent enters msg_pool as MSG_FAILED.
 `include "rnic_assert.svh"
 
-module sq_engine #(
-    parameter int unsigned BURST_PKTS = 8,
-    parameter int unsigned BURST_BYTES = 4096
-) (
+module sq_engine (
     input  logic                    clk_i,
     input  logic                    rst_i,
     input  logic [7:0]              cfg_ack_req_every_i,
@@ -31,6 +28,16 @@ module sq_engine #(
     output logic [1:0]              turn_done_blocked,
     output logic [15:0]             turn_done_index,
     output logic [5:0]              turn_done_popped,
+    output logic                    turn_done_window,  // bytes in flight have reached the window
+
+    // what a turn may take: asked when it is taken, answer a cycle later; what it took too much
+    output logic                    share_lk_o,
+    output logic [23:0]             share_lk_qpn_o,
+    input  rnic_pkg::pace_t         pace_i,
+    input  logic [15:0]             credit_i,
+    output logic                    debt_o,
+    output logic [23:0]             debt_qpn_o,
+    output logic [12:0]             debt_value_o,
 
     // context: connection half, send half
     output logic                    sq_lk_valid,
@@ -154,10 +161,9 @@ module sq_engine #(
   localparam logic [1:0] KICK = 2'd2;
   localparam logic [1:0] SKIP = 2'd3;
 
-  if (BURST_PKTS < 1 || BURST_PKTS > 8 || BURST_BYTES < 1 ||
-      BURST_BYTES > 4096) begin : gen_bad_burst
-    $error("sq_engine: BURST_PKTS must be 1 to 8, BURST_BYTES 1 to 4096");
-  end
+  localparam logic [13:0] AROUND = 14'd98;   // bytes around the payload of a WRITE, with its gap
+  localparam logic [5:0] OPS = 6'd56;        // most packets in a turn
+  localparam logic [5:0] LOCAL_OPS = 6'd7;   // for a WQE without packets, which takes long
 
   // --------------------------------------------------------------------------------- the next turn
   // Its lookups go out while the turn before it is at work.
@@ -167,6 +173,9 @@ module sq_engine #(
   rnic_pkg::qp_conn_t f_conn_q, f_conn;
   rnic_pkg::qp_send_t f_send_q, f_send;
   rnic_pkg::qp_ack_t  f_ack_q, f_ack;
+  rnic_pkg::pace_t    f_pace_q, f_pace;
+  logic [15:0]        f_credit_q, f_credit;
+  logic               share_q;
   logic               fire_c, fire_s, fire_h, fire_a, begun, look, got_s;
   assign begun = sent_c_q || sent_s_q || sent_h_q || sent_a_q;
   assign look = turn_valid && !f_full_q && (!hold || begun);
@@ -188,6 +197,10 @@ module sq_engine #(
   assign f_conn = got_c_q ? f_conn_q : sq_ctx;
   assign f_send = got_s_q ? f_send_q : snd_ctx;
   assign f_ack = got_a_q ? f_ack_q : sqa_ctx;
+  assign share_lk_o = turn_ready;
+  assign share_lk_qpn_o = turn_qpn;
+  assign f_pace = share_q ? pace_i : f_pace_q;
+  assign f_credit = share_q ? credit_i : f_credit_q;
   assign t_load = f_full_q && t_free && (got_c_q || sq_ctx_valid) && (got_s_q || got_s) &&
       (got_a_q || sqa_ctx_valid);
 
@@ -209,6 +222,11 @@ module sq_engine #(
     if (sq_ctx_valid) f_conn_q <= sq_ctx;
     if (got_s) f_send_q <= snd_ctx;
     if (sqa_ctx_valid) f_ack_q <= sqa_ctx;
+    share_q <= turn_ready;
+    if (share_q) begin
+      f_pace_q <= pace_i;
+      f_credit_q <= credit_i;
+    end
     s_out_q <= (s_out_q && !got_s) || fire_s;
     got_c_q <= (got_c_q || sq_ctx_valid) && !t_load;
     got_s_q <= (got_s_q || got_s) && !t_load;
@@ -223,6 +241,7 @@ module sq_engine #(
       got_c_q <= 1'b0;
       got_s_q <= 1'b0;
       got_a_q <= 1'b0;
+      share_q <= 1'b0;
     end
   end
 
@@ -255,8 +274,11 @@ module sq_engine #(
   logic [7:0]         t_rd_done_q;
   rnic_pkg::qp_conn_t c_q;
   rnic_pkg::qp_send_t w_q;                       // the send half while it changes
-  logic [3:0]         t_pkts_q;
-  logic [12:0]        t_bytes_q;
+  logic [5:0]         t_pkts_q;
+  rnic_pkg::pace_t    t_pace_q;
+  logic signed [17:0] t_credit_q;                // bytes
+  logic [16:0]        t_took_q;                  // bytes
+  logic               t_full_q, far_q;           // the window is full; too many bytes in flight
   logic [5:0]         t_popped_q;
   logic               t_more_q;
   logic [1:0]         t_block_q;
@@ -423,7 +445,7 @@ module sq_engine #(
   logic [7:0]  p_slot_q;
   logic [31:0] seg_len, seg_rest;
   logic        first, last, seg_done, pkt_ok, pkt_go, pkt_blocked, pkt_need_read, pkt_pages, ack;
-  logic        pkt_ends, msg_ends, x_rd, known, enters, far;
+  logic        pkt_ends, msg_ends, x_rd, known, enters, far, win_hold;
   logic        txp_room, rd_room, td_room, lerr_room;
   logic        piece_go, read_go, seg_next;
   logic [31:0] left_after;
@@ -459,7 +481,8 @@ module sq_engine #(
   assign more_pkts = (w_q.msg_left - 32'd1) >> (4'd7 + {1'b0, mtu_code});
   assign far = s_q == S_PKT && x_kind_q == K_READ &&
                {1'b0, ahead} + {1'b0, more_pkts[23:0]} >= 25'h07F_FFFF && w_q.msg_left != 32'd0;
-  assign pkt_ok = s_q == S_PKT && !seg_next && !pkt_pages && !far && txp_room &&
+  assign win_hold = s_q == S_PKT && far_q && ahead != 24'd0;
+  assign pkt_ok = s_q == S_PKT && !seg_next && !pkt_pages && !far && !win_hold && txp_room &&
                   (!pkt_need_read || rd_room) &&
                   (!enters || msg_push_ready);
   assign pkt_go = pkt_ok && slot_valid;
@@ -516,13 +539,24 @@ module sq_engine #(
     if (rst_i) g_ready_q <= 1'b0;
   end
 
-  // The quantum.
-  logic [3:0]  pkts_now;
-  logic [13:0] bytes_now;
-  logic        spent, local_go, local_msg, local_fails, wqe_ends, passes;
-  assign pkts_now = t_pkts_q + ((s_q == S_PKT || s_q == S_LOCAL) ? 4'd1 : 4'd0);
-  assign bytes_now = {1'b0, t_bytes_q} + ((s_q == S_PKT) ? {1'b0, pay} : 14'd0);
-  assign spent = pkts_now >= 4'(BURST_PKTS) || bytes_now >= 14'(BURST_BYTES);
+  // The quantum, and what the rate allows.
+  logic [5:0]         pkts_now;
+  logic [13:0]        cost;
+  logic signed [17:0] credit_now;
+  logic [16:0]        took_now;
+  logic               spent, paced, local_go, local_msg, local_fails, wqe_ends, passes;
+  assign cost = (s_q == S_PKT) ? {1'b0, pay} + AROUND : 14'd0;
+  assign pkts_now = t_pkts_q + ((s_q == S_PKT) ? 6'd1 : (s_q == S_LOCAL) ? LOCAL_OPS : 6'd0);
+  assign credit_now = t_credit_q - $signed({4'd0, cost});
+  assign took_now = t_took_q + {3'd0, cost};
+  assign paced = t_pace_q.limited && took_now >= {1'b0, t_pace_q.budget};
+  assign spent = pkts_now >= OPS || credit_now <= 18'sd0 || paced;
+  // Bytes in flight, counted a packet late: packets times what one of this QP has, about.
+  logic [37:0] flying;
+  assign flying = {16'd0, ahead[21:0]} * {24'd0, t_pace_q.bytes};
+  always_ff @(posedge clk_i) begin
+    far_q <= t_pace_q.limited && t_pace_q.window != 32'd0 && flying >= {6'd0, t_pace_q.window};
+  end
 
   // -------------------------------------------------------------------------- WQEs without packets
   // In the middle of a message, and in a replay, msg_pool has it already: rx_completer flushes it,
@@ -569,7 +603,7 @@ module sq_engine #(
       if (g_got && g_bad) s_d = S_LOCAL;
       else if (g_got && g_piece == g_left_q) s_d = S_PKT;
       S_PKT:
-      if (pkt_blocked || far) s_d = S_END;
+      if (pkt_blocked || far || win_hold) s_d = S_END;
       else if (pkt_pages) s_d = S_PAGE;
       else if (msg_ends) s_d = (spent || t_taken_q) ? S_END : S_NEXT;
       else if (pkt_ends) s_d = spent ? S_END : S_PKT;
@@ -606,7 +640,10 @@ module sq_engine #(
       t_taken_q <= 1'b0;
       t_begun_q <= 1'b0;
       t_pkts_q <= '0;
-      t_bytes_q <= '0;
+      t_pace_q <= f_pace;
+      t_credit_q <= $signed({2'd0, f_credit});
+      t_took_q <= '0;
+      t_full_q <= 1'b0;
       t_popped_q <= '0;
     end else begin
       if (s_q == S_END && td_room) t_valid_q <= 1'b0;
@@ -633,7 +670,11 @@ module sq_engine #(
         w_q.at_index <= x_next_q;
       end
       if (pkt_go || local_go) t_pkts_q <= pkts_now;
-      if (pkt_go) t_bytes_q <= bytes_now[12:0];
+      if (pkt_go) begin
+        t_credit_q <= credit_now;
+        t_took_q <= took_now;
+      end
+      if (win_hold) t_full_q <= 1'b1;
 
       // The message.
       if (take && fresh) begin
@@ -897,18 +938,21 @@ module sq_engine #(
   end
 
   logic       td_level, lerr_level;
-  stream_fifo_small #(.W(49), .DEPTH(1), .LATENCY(0)) u_turn_done (
+  stream_fifo_small #(.W(50), .DEPTH(1), .LATENCY(0)) u_turn_done (
       .clk_i,
       .rst_i,
       .in_valid (s_q == S_END),
       .in_ready (td_room),
-      .in_data  ({t_qpn_q, t_more_q, t_block_q, t_popped_q, w_q.pool_index}),
+      .in_data  ({t_qpn_q, t_more_q, t_block_q, t_popped_q, w_q.pool_index, t_full_q}),
       .out_valid(turn_done_valid),
       .out_ready(turn_done_ready),
       .out_data ({turn_done_qpn, turn_done_more, turn_done_blocked, turn_done_popped,
-                  turn_done_index}),
+                  turn_done_index, turn_done_window}),
       .level_o  (td_level)
   );
+  assign debt_o = s_q == S_END && td_room;
+  assign debt_qpn_o = t_qpn_q;
+  assign debt_value_o = (t_credit_q < 18'sd0) ? 13'(-t_credit_q) : 13'd0;
   stream_fifo_small #(.W(48), .DEPTH(1), .LATENCY(1)) u_lerr (
       .clk_i,
       .rst_i,
@@ -1044,7 +1088,7 @@ module sq_engine #(
   logic unused;
   assign unused = ^{c_q, hd, txp_level, rd_level, td_level, lerr_level, rwd_level,
                     more_pkts, mrs, f_ack, m_half_q, past_max, from_max, e_behind,
-                    x_total_q, e_total, bytes_now};
+                    x_total_q, e_total};
 
   `RNIC_ASSERT(first_piece_is_something, !read_go || piece != 13'd0)
   `RNIC_ASSERT(segments_cover_message, !seg_next || w_q.seg < 3'd5)

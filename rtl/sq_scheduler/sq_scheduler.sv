@@ -2,7 +2,8 @@
 //
 // Decides which QP fetches WQEs and which QP sends: keeps producer and fetch index of every send
 // queue, asks wqe_fetch_engine for posted blocks, and gives each QP with work one turn at a time,
-// round robin. Stops a QP for a replay and lets it go on where sq_engine says.
+// round robin; a QP with a rate asks tx_pacer for it. Stops a QP for a replay and lets it go on
+// where sq_engine says.
 // Throughput: one event per cycle (a doorbell or BlueFlame push every 2). Latency: 1 cycle from
 // db_valid to wqe_req_valid, 2 from bf_valid to turn_valid, 1 from fetch_done or turn_done to
 // turn_valid. Turns and fetches are given in the order in which QPs came to need them. Dropped
@@ -71,6 +72,23 @@ module sq_scheduler #(
     input  logic [1:0]            turn_done_blocked,
     input  logic [15:0]           turn_done_index,
     input  logic [5:0]            turn_done_popped,
+    input  logic                  turn_done_window,
+
+    // tx_pacer: has the QP of the event a rate (answer a cycle later); it wants a turn (pulse;
+    // after a rest, or because its window was full); it must not wait; it may have a turn
+    output logic                  pace_chk_o,
+    output logic [23:0]           pace_chk_qpn_o,
+    input  logic                  pace_limited_i,
+    output logic                  pace_want_o,
+    output logic [23:0]           pace_want_qpn_o,
+    output logic                  pace_want_idle_o,
+    output logic                  pace_want_window_o,
+    output logic                  hurry_valid,
+    input  logic                  hurry_ready,
+    output logic [23:0]           hurry_qpn,
+    input  logic                  go_valid,
+    output logic                  go_ready,
+    input  logic [23:0]           go_qpn,
 
     // a QP that was blocked until kicked may go on; msg_pool has room
     input  logic                  kick_valid,
@@ -184,7 +202,7 @@ module sq_scheduler #(
   logic         s0_valid, post_ok, free_slot;
   logic [3:0]   s0_event;
   logic [23:0]  s0_qpn;
-  logic         fetch_head, room_head, fq_valid, rq_valid, order_go;
+  logic         fetch_head, room_head, fq_valid, rq_valid, order_go, hurry_few;
   logic [QW-1:0] fq_qpn, rq_qpn;
   logic [23:0]  post_qpn;
 
@@ -196,7 +214,7 @@ module sq_scheduler #(
   logic emptied, emptied_ready;
   logic [QW-1:0] empty_qp_q;
   assign rwd_ready = kick_ready && !kick_valid;
-  assign rwq_ready = rwd_ready && !rwd_valid;
+  assign rwq_ready = rwd_ready && !rwd_valid && hurry_few;
   assign emptied_ready = rwq_ready && !rwq_valid;
   assign qry_lk_ready = emptied_ready && !emptied;
   assign post_ok = qry_lk_ready && !qry_lk_valid;
@@ -261,6 +279,7 @@ module sq_scheduler #(
   logic [15:0]   fd_next_q, rwd_index_q;
   logic [4:0]    fd_pushed_q;
   logic [1:0]    td_blocked_q;
+  logic          td_window_q;
   logic [15:0]   td_index_q;
   logic [5:0]    td_popped_q;
   assign p_s1 = s1_valid_q && s1_event_q == EV_POST;
@@ -277,6 +296,7 @@ module sq_scheduler #(
       fd_pushed_q <= fetch_done_pushed;
       td_more_q <= turn_done_more;
       td_blocked_q <= turn_done_blocked;
+      td_window_q <= turn_done_window;
       td_index_q <= turn_done_index;
       td_popped_q <= turn_done_popped;
     end
@@ -310,7 +330,8 @@ module sq_scheduler #(
   order_e o_q, o_d;
   logic   o_s1, o_s1_idle;
   assign o_s1 = s1_valid_q && s1_event_q == EV_ORDER;
-  assign order_go = !o_s1 && (o_q == O_MARK || o_q == O_CHECK || o_q == O_ZERO || o_q == O_KICK);
+  assign order_go = !o_s1 && hurry_few &&
+                    (o_q == O_MARK || o_q == O_CHECK || o_q == O_ZERO || o_q == O_KICK);
   // -- lists to empty for a replay
   typedef enum logic [1:0] {E_IDLE, E_FLUSH, E_EVENT} empty_e;
   empty_e e_q;
@@ -462,7 +483,8 @@ module sq_scheduler #(
       EV_ROOM: begin
         nx.waiting = 1'b0;
         nx.in_wait = 1'b0;
-        nx.released = st.waiting && !st.closing && !st.halted && !st.active;
+        // One that waits for its rate does not count: it would hold up the others.
+        nx.released = st.waiting && !st.closing && !st.halted && !st.active && !pace_limited_i;
         rel_up = nx.released;
         turn_wish = st.waiting;
       end
@@ -577,14 +599,23 @@ module sq_scheduler #(
   logic           fq_ready, rq_ready, tq_ready;
   // A turn may pass an empty queue, but not that of a BlueFlame WQE, which enters the store only
   // now.
-  logic tq_valid, turn_past;
-  assign turn_past = s1_real && turn_push && tq_level == '0 && s1_event_q != EV_POST;
+  // A QP with a rate goes to tx_pacer instead and comes back from there.
+  logic tq_valid, turn_past, turn_now;
+  assign turn_now = s1_real && turn_push && !pace_limited_i;
+  assign turn_past = turn_now && tq_level == '0 && s1_event_q != EV_POST;
+  assign pace_chk_o = s0_valid;
+  assign pace_chk_qpn_o = s0_qpn;
+  assign pace_want_o = s1_real && turn_push && pace_limited_i;
+  assign pace_want_qpn_o = 24'(s1_qp_q);
+  assign pace_want_idle_o = s1_event_q != EV_TURNED;
+  assign pace_want_window_o = s1_event_q == EV_TURNED && td_window_q;
+  assign go_ready = !turn_now;
   stream_fifo #(.W(QW), .DEPTH(NQ)) u_turns (
       .clk_i,
       .rst_i,
-      .in_valid (s1_real && turn_push && !(turn_past && turn_ready)),
+      .in_valid (turn_now ? !(turn_past && turn_ready) : go_valid),
       .in_ready (tq_ready),
-      .in_data  (s1_qp_q),
+      .in_data  (turn_now ? s1_qp_q : go_qpn[QW-1:0]),
       .out_valid(tq_valid),
       .out_ready(turn_ready),
       .out_data (tq_qpn),
@@ -592,6 +623,27 @@ module sq_scheduler #(
   );
   assign turn_valid = tq_valid || turn_past;
   assign turn_qpn = tq_valid ? 24'(tq_qpn) : 24'(s1_qp_q);
+
+  // What must end soon does not wait for tokens: a replay, CLEAR, ERR.
+  logic          hurry_push, hurry_room;
+  logic [2:0]    hurry_level;
+  logic [QW-1:0] hurry_qp;
+  assign hurry_push = s1_real && st.active && pace_limited_i &&
+      (s1_event_q == EV_HALT || (s1_event_q == EV_ORDER && (o_q == O_MARK ||
+       (o_q == O_KICK && qpi.op == rnic_pkg::QPI_ERR))));
+  stream_fifo_small #(.W(QW), .DEPTH(4)) u_hurry (
+      .clk_i,
+      .rst_i,
+      .in_valid (hurry_push),
+      .in_ready (hurry_room),
+      .in_data  (s1_qp_q),
+      .out_valid(hurry_valid),
+      .out_ready(hurry_ready),
+      .out_data (hurry_qp),
+      .level_o  (hurry_level)
+  );
+  assign hurry_qpn = 24'(hurry_qp);
+  assign hurry_few = hurry_level < 3'd2;
 
   stream_fifo #(.W(QW), .DEPTH(NQ)) u_fetches (
       .clk_i,
@@ -693,9 +745,10 @@ module sq_scheduler #(
 
   logic unused;
   assign unused = ^{bf_len, p_ctx, qpi, p_entry_q, s0_qpn, tq_level, rq_level, eq_level, rwg_level,
-                    take, p_qpn_q};
+                    take, p_qpn_q, go_qpn};
 
-  `RNIC_ASSERT(turn_queue_holds_every_qp, !(s1_real && turn_push && !tq_ready))
+  `RNIC_ASSERT(turn_queue_holds_every_qp, !((turn_now || go_valid) && !tq_ready))
+  `RNIC_ASSERT(hurry_fits, !hurry_push || hurry_room)
   `RNIC_ASSERT(fetch_queue_holds_every_qp, !(s1_real && ask_push && !fq_ready))
   `RNIC_ASSERT(wait_queue_holds_every_qp, !(s1_real && wait_push && !rq_ready))
   `RNIC_ASSERT(halt_queue_holds_every_qp, !(s1_real && stop_push && !eq_ready))

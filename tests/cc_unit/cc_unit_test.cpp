@@ -305,6 +305,59 @@ TEST_CASE("a switch under load ends with the line rate for all, and nothing of t
   CHECK(all_at_line(w.take()));
 }
 
+TEST_CASE(
+    "the state of a QP can be asked for: DCQCN's stages and published states, HPCC's window") {
+  const auto ask = [](World& w, unsigned qpn) {
+    w.bench->qry_i = 1;
+    w.bench->qry_qpn_i = qpn;
+    w.tick();
+    w.bench->qry_i = 0;
+    CHECK(w.bench->qry_done_o == 0);
+    for (unsigned n = 0; !w.bench->qry_done_o; ++n) {
+      REQUIRE(n < 200);
+      w.tick();
+    }
+  };
+  World w(golden(CcMode::kDcqcn));
+  const auto check = [&](double bps, double target, double alpha, unsigned stage, unsigned name) {
+    ask(w, 3);
+    CHECK(w.bench->qry_rate_o * 1e3 == bps);
+    CHECK(w.bench->qry_target_o * 1e3 == target);
+    CHECK(std::abs(w.bench->qry_alpha_o / 16777216.0 - alpha) < 1e-3);
+    CHECK(w.bench->qry_stage_o == stage);
+    CHECK(w.bench->qry_name_o == name);
+  };
+  check(100e9, 100e9, 1, RNIC_CC_STAGE_NONE, RNIC_CC_STATE_ACTIVE);
+  w.cnp(3);
+  check(50e9, 100e9, 1, RNIC_CC_STAGE_FAST_RECOVERY, RNIC_CC_STATE_FAST_RECOVERY);
+  w.cnp(3);
+  check(25e9, 50e9, 1, RNIC_CC_STAGE_FAST_RECOVERY, RNIC_CC_STATE_RECOVERY);
+  // Five steps of fast recovery, then additive ones.
+  w.tick(5 * 55 * kTicksPerUs + 100);
+  ask(w, 3);
+  CHECK(w.bench->qry_stage_o == RNIC_CC_STAGE_ADDITIVE);
+  CHECK(w.bench->qry_name_o == RNIC_CC_STATE_HYPER_INCREASE);
+  CHECK(w.bench->qry_t_stage_o == 5);
+  // Another QP is as it was; one that does not exist has nothing, and the next answer comes.
+  ask(w, 4);
+  CHECK(w.bench->qry_rate_o * 1e3 == 100e9);
+  ask(w, 4000);
+  CHECK(w.bench->qry_rate_o == 0);
+  ask(w, 4);
+  CHECK(w.bench->qry_rate_o * 1e3 == 100e9);
+
+  World h(golden(CcMode::kHpccWindow));
+  ask(h, 9);
+  CHECK(h.bench->qry_rate_o * 1e3 == 100e9);
+  CHECK(h.bench->qry_window_o == 125'000);
+  h.ack(9, 1, 0, 0, 157);
+  h.ack(9, 12, 10'000, 977, 157);
+  h.tick(200);
+  ask(h, 9);
+  CHECK(std::abs(h.bench->qry_window_o / 108'034.5 - 1) < 1e-3);
+  CHECK(std::abs(h.bench->qry_alpha_o / 16777216.0 - 1.1) < 1e-2);
+}
+
 TEST_CASE("a QP that starts anew has the line rate") {
   World w(golden(CcMode::kDcqcn));
   w.cnp(6);

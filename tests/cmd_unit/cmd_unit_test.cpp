@@ -347,6 +347,7 @@ struct Model {
       set(kDestRd, "max_dest_rd", c.get(35, 1));
       set(kQkey, "qkey", c.get(36, 4));
       set(kRate, "rate", c.get(52, 3) & 0xFFFFF);
+      set(kRate, "weight", c.get(54, 1) >> 4);
     }
     q.state = to;
     const uint64_t op = to == kReset ? uint64_t{kClear}

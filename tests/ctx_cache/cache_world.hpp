@@ -257,7 +257,7 @@ class CacheWorld {
   static Bits front_of(const Bits& conn) {
     static const char* const kNames[] = {"exists", "has_path", "state",    "qtype",    "sq_sig_all",
                                          "pd",     "path",     "send_cqn", "recv_cqn", "log_sq",
-                                         "log_rq", "sq_base",  "rq_base",  "rate"};
+                                         "log_rq", "sq_base",  "rq_base",  "rate",     "weight"};
     Bits out(kConn.width());
     for (const char* n : kNames) kConn.set_bits(out, n, kConn.get_bits(conn, n));
     return out;

@@ -91,7 +91,10 @@ module resp_chain #(
     .rdreq_valid(rd2_valid), .rdreq_ready(rd2_ready), .rdreq(rd2_req), .rleft_valid, .rleft_qpn,
     .rterr_valid, .rterr_ready, .rterr_qpn, .rterr_psn, .rterr_msn, .placed_i(placed), .at_valid,
     .at_ready, .at_addr, .at_swap, .at_op0, .at_op1, .at_qpn, .at_psn, .at_sampled, .at_tag,
-    .ar_valid, .ar_ready, .ar_tag, .ar_value, .ar_err, .fail_valid, .fail_ready(1'b1), .fail,
+    .ar_valid, .ar_ready, .ar_tag, .ar_value, .ar_err,
+    .pace_chk_o(), .pace_chk_qpn_o(), .pace_limited_i(1'b0), .pace_ask_valid(),
+    .pace_ask_ready(1'b0), .pace_ask_qpn(), .pace_told_i(1'b0), .pace_ok_i(1'b0), .pace_pkt_o(),
+    .fail_valid, .fail_ready(1'b1), .fail,
     .cnt_tx_acks_o(), .cnt_tx_nak_seq_o(), .cnt_tx_nak_inv_o(), .cnt_tx_nak_access_o(),
     .cnt_tx_nak_op_o(), .cnt_tx_rnr_nak_o(), .cnt_tx_rd_responses_o(), .cnt_rx_rd_dropped_o(),
     .trc_valid_o(), .trc_o(), .trc_sampled_o(), .trc2_valid_o(), .trc2_o(), .trc2_sampled_o());

@@ -130,6 +130,21 @@ class ResponseWorld {
     at.on_item([this](const AtomicPins& a) { execute(a); });
     bench.on_sample([this] { sample(); });
     bench.on_drive([this] { drive(); });
+    // tx_pacer: whoever has a rate asks, and hears soon.
+    bench.on_drive([this] {
+      top.pace_limited_i = paced;
+      top.pace_ask_ready = pace_random_.chance(0.7);
+      top.pace_told_i = pace_due_ && pace_random_.chance(0.4);
+      top.pace_ok_i = pace_random_.chance(pace_ok);
+      if (top.pace_told_i) pace_due_ = false;
+      if (pace_taken_) pace_due_ = true;
+      pace_taken_ = false;
+      pace_refused += top.pace_told_i && !top.pace_ok_i;
+    });
+    bench.on_sample([this] {
+      pace_made += top.pace_pkt_o;
+      pace_taken_ = top.pace_ask_valid && top.pace_ask_ready;
+    });
     top.cfg_count_i = 16;
     top.cfg_cycles_i = 64;
     bench.reset();
@@ -392,6 +407,10 @@ class ResponseWorld {
   std::function<bool(uint64_t)> atomic_fails;
   uint64_t ordered = 0, placed = 0;  // payload writes
   double payload_writes = 0.5, place_rate = 0.5;
+  // Every QP has a rate, which allows a packet with this probability; packets made, refusals.
+  bool paced = false;
+  double pace_ok = 1;
+  uint64_t pace_made = 0, pace_refused = 0;
   bool hold_buffer = false, hold_atomics = false, check_atomic_order = true;
   static constexpr unsigned slots = 16;
   uint64_t dropped = 0, responses = 0, acks = 0, naks = 0;
@@ -529,6 +548,8 @@ class ResponseWorld {
     naks += top.cnt_tx_nak_seq_o + top.cnt_tx_nak_inv_o + top.cnt_tx_nak_access_o +
             top.cnt_tx_nak_op_o + top.cnt_tx_rnr_nak_o;
   }
+  bool pace_due_ = false, pace_taken_ = false;
+  Rng pace_random_ = rng("pace");
   void drive() {
     top.placed_i = 0;
     if (placed < ordered && random.chance(place_rate)) {

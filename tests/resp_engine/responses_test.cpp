@@ -62,6 +62,30 @@ TEST_CASE("READs, ATOMICs and ACKs of many QPs leave right and in PSN order, und
   }
 }
 
+TEST_CASE("QPs with a rate: packets refused at random change when responses leave, nothing else") {
+  for (double p : {0.0, 0.5}) {
+    ResponseWorld w(Stall::random(p), 2);
+    w.paced = true;
+    w.pace_ok = 0.3;
+    auto random = rng("requests");
+    for (int i = 0; i < 800; ++i) {
+      w.bench.wait(
+          "room", [&] { return w.ackq.pending() < 4; }, 60000);
+      any_request(w, random, static_cast<unsigned>(random.below(kQps)));
+      if (random.chance(0.2)) w.bench.tick(random.below(40));
+    }
+    w.settle();
+    uint64_t said = 0;
+    for (const auto& qp : w.qp) {
+      for (const auto& s : qp.said) said += !s.is_ack();
+    }
+    CHECK(w.responses == said);
+    CHECK(w.pace_made == said);
+    CHECK(w.pace_refused > said);
+    CHECK(w.fail.size() == 0);
+  }
+}
+
 TEST_CASE("a READ or ATOMIC waits for the payload writes before it") {
   ResponseWorld w;
   w.payload_writes = 1.0;

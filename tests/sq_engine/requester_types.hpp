@@ -77,7 +77,7 @@ class PkgStruct {
   size_t width_ = 0;
 };
 
-inline const PkgStruct kConn("qp_conn_t"), kSend("qp_send_t"), kOrder("qp_init_t"),
+inline const PkgStruct kConn("qp_conn_t"), kSend("qp_send_t"), kOrder("qp_init_t"), kPace("pace_t"),
     kFail("qp_fail_t"), kEntry("wqe_entry_t"), kMsg("msg_t"), kTxPkt("tx_pkt_t"),
     kRdReq("dma_rd_req_t"), kRdRsp("dma_rd_rsp_t"), kMrReq("mr_req_t"), kMrRsp("mr_rsp_t"),
     kAck("qp_ack_t"), kRewind("rewind_t"), kTimer("timer_set_t"), kLop("mr_lop_t");

@@ -88,10 +88,12 @@ class World {
       s->seed(rng("stall" + std::to_string(stall_index_++)));
     }
     top.cfg_ack_req_every_i = 16;
+    top.credit_i = 4194;
     bench.on_sample([this] { sample(); });
     bench.on_drive([this] { drive(); });
     dones.on_item([this](const TurnDone& d) {
       done_indices.push_back(top.turn_done_index);
+      full_windows.push_back(top.turn_done_window != 0);
       in_turn.erase(d.qpn);
       if (auto_turn && (d.more || pending(d.qpn)) && d.blocked == 0) turn(d.qpn);
       if (auto_turn && d.blocked == 1) turn(d.qpn);
@@ -202,6 +204,8 @@ class World {
   }
   std::map<unsigned, size_t> awaited;  // slots whose payload is not complete: index in sent
   std::vector<Bits> key_requests;
+  std::vector<bool> full_windows;
+  std::vector<std::pair<uint64_t, unsigned>> debts;  // what a turn took too much
 
  private:
   void sample() {
@@ -223,6 +227,7 @@ class World {
       half_cycles[top.snd_wr_qpn].push_back(bench.cycle());
     }
     rd_requests += top.cnt_tx_rd_requests_o;
+    if (top.debt_o) debts.emplace_back(top.debt_qpn_o, top.debt_value_o);
     if (top.arm_valid) {
       armed.emplace_back(bench.cycle(), read_pin(top.arm).slice(0, kTimer.width()));
     }
@@ -623,7 +628,7 @@ TEST_CASE("sq_engine bounds a turn and says whether more is to be sent") {
   w.qp(1, 5, 0);
   w.qp(2, 1, 0);
   for (uint16_t i = 0; i < 2; ++i) w.post(1, Wqe::write(0, 1, {{1, 10000, 0}}), i);
-  for (uint16_t i = 0; i < 20; ++i) w.post(2, Wqe::write_inline(0, 1, {1, 2, 3}), i);
+  for (uint16_t i = 0; i < 50; ++i) w.post(2, Wqe::write_inline(0, 1, {1, 2, 3}), i);
   const std::vector<std::pair<int, std::vector<TurnDone>>> plan = {
       {1,
        {{1, true, 0, 0},
@@ -632,7 +637,8 @@ TEST_CASE("sq_engine bounds a turn and says whether more is to be sent") {
         {1, true, 0, 0},
         {1, false, 0, 1},
         {1, false, 0, 0}}},
-      {2, {{2, true, 0, 8}, {2, true, 0, 8}, {2, false, 0, 4}, {2, false, 0, 0}}}};
+      // 3 and 98 bytes around them, out of 4194
+      {2, {{2, true, 0, 42}, {2, false, 0, 8}, {2, false, 0, 0}}}};
   for (const auto& [qpn, dones] : plan) {
     for (const auto& want : dones) {
       w.dones.clear();
@@ -644,6 +650,86 @@ TEST_CASE("sq_engine bounds a turn and says whether more is to be sent") {
       CHECK(w.dones[0].popped == want.popped);
     }
   }
+}
+
+TEST_CASE("sq_engine takes what the credit of a turn says, and tells what it took too much") {
+  World w;
+  w.auto_turn = false;
+  w.qp(1, 1, 0);
+  w.post(1, Wqe::write(0, 1, {{1, 50 * 256, 0}}), 0);
+  // Packets of 256 + 98 bytes: as many as begin within the credit.
+  for (const unsigned credit : {1u, 354u, 355u, 1000u, 4194u}) {
+    const size_t before = w.sent.size();
+    w.top.credit_i = static_cast<uint16_t>(credit);
+    w.dones.clear();
+    w.debts.clear();
+    w.turn(1);
+    w.dones.wait(1);
+    const unsigned packets = (credit + 353) / 354;
+    CHECK(w.sent.size() - before == packets);
+    REQUIRE(w.debts.size() == 1);
+    CHECK(w.debts[0] == std::pair<uint64_t, unsigned>{1, packets * 354 - credit});
+  }
+}
+
+TEST_CASE("sq_engine sends what a rate allows: the first packet in any case, then the budget") {
+  World w;
+  w.auto_turn = false;
+  w.qp(1, 1, 0);
+  w.post(1, Wqe::write(0, 1, {{1, 60 * 256, 0}}), 0);
+  for (const auto& [limited, budget, packets] : {std::tuple{1u, 0u, 1u},
+                                                 {1u, 354u, 1u},
+                                                 {1u, 355u, 2u},
+                                                 {1u, 1500u, 5u},
+                                                 {1u, 60'000u, 12u},
+                                                 {0u, 0u, 12u}}) {
+    const size_t before = w.sent.size();
+    write_pin(w.top.pace_i, kPace.pack({{"limited", limited}, {"budget", budget}}));
+    w.dones.clear();
+    w.turn(1);
+    w.dones.wait(1);
+    CHECK(w.sent.size() - before == packets);
+    CHECK(w.dones[0].more);
+    CHECK(w.dones[0].blocked == 0);
+  }
+}
+
+TEST_CASE("sq_engine ends a turn when bytes in flight have reached the window") {
+  World w;
+  w.auto_turn = false;
+  w.qp(1, 1, 0);
+  w.post(1, Wqe::write(0, 1, {{1, 60 * 256, 0}}), 0);
+  w.post(1, Wqe::write(0, 1, {{1, 60 * 256, 0}}), 1);
+  const auto turn = [&](uint64_t window, uint64_t bytes) {
+    const size_t before = w.sent.size();
+    write_pin(
+        w.top.pace_i,
+        kPace.pack({{"limited", 1}, {"budget", 0xFFFF}, {"window", window}, {"bytes", bytes}}));
+    w.dones.clear();
+    w.full_windows.clear();
+    w.turn(1);
+    w.dones.wait(1);
+    CHECK(w.dones[0].more);
+    CHECK(w.dones[0].blocked == 0);
+    return std::pair{w.sent.size() - before, static_cast<bool>(w.full_windows[0])};
+  };
+  // Counted a packet late.
+  auto [packets, full] = turn(5 * 354, 354);
+  CHECK(packets >= 5);
+  CHECK(packets <= 6);
+  CHECK(full);
+  CHECK(turn(5 * 354, 354) == std::pair<size_t, bool>{0, true});
+  // ACKs open it again.
+  kAck.set(w.ack[1], "una_psn", 4);
+  const auto next = turn(5 * 354, 354);
+  CHECK(next.first >= 3);
+  CHECK(next.first <= 5);
+  CHECK(next.second);
+  // One packet goes in any case; without a window, or with a large one, all that the credit has.
+  kAck.set(w.ack[1], "una_psn", packets + next.first);
+  CHECK(turn(1, 354).first >= 1);
+  CHECK(turn(0, 354) == std::pair<size_t, bool>{12, false});
+  CHECK(turn(0xFFFF'FFFF, 16'383) == std::pair<size_t, bool>{12, false});
 }
 
 TEST_CASE("sq_engine ends the turn of a QP for which msg_pool has no room, and goes on later") {
@@ -1284,6 +1370,7 @@ TEST_CASE("sq_engine sends every packet of 2^31 bytes", "[.soak]") {
 
 TEST_CASE("sq_engine fails a message in its middle when its key is gone, without a second record") {
   World w;
+  w.top.credit_i = 8 * 354;  // packets of 256 B
   w.auto_turn = false;
   w.qp(1, 1, 0);
   w.post(1, Wqe::write(0, 1, {{1, 100, 0}, {2, 256 * 20, 0}}), 7);
@@ -1308,6 +1395,7 @@ TEST_CASE("sq_engine fails a message in its middle when its key is gone, without
 
 TEST_CASE("sq_engine flushes in ERR, also a message in its middle, and starts nothing in SQD") {
   World w;
+  w.top.credit_i = 8 * 354;  // packets of 256 B
   w.auto_turn = false;
   w.qp(1, 1, 0);
   w.post(1, Wqe::write(0, 1, {{2, 256 * 20, 0}}), 0);

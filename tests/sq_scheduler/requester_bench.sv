@@ -115,7 +115,7 @@ module requester_bench #(
     output logic                   cnt_msgs_posted_o,
     output logic                   cnt_tx_requests_o
 );
-  logic [3:0] done;
+  logic [5:0] done;
   assign init_done_o = &done;
 
   logic sch_lk_valid, sch_lk_ready, sch_ctx_valid, wf_lk_valid, wf_lk_ready, wf_ctx_valid;
@@ -176,6 +176,41 @@ module requester_bench #(
   logic [15:0] rwd_index;
   logic [767:0] mp_list;
   rnic_pkg::wqe_entry_t bfw, wqe, walk;
+  // The rate and the weight of a QP are those of its connection half; no path has VLAN or IPv6.
+  logic pace_chk, pace_limited, pace_want, pace_want_idle, pace_want_window, hurry_valid,
+      hurry_ready, go_valid, go_ready, turn_done_window, share_lk, debt_valid, txp_held_q;
+  logic [23:0] pace_chk_qpn, pace_want_qpn, hurry_qpn, go_qpn, share_lk_qpn, debt_qpn;
+  logic [15:0] share_credit;
+  logic [12:0] debt_value;
+  logic [31:0] now_q;
+  rnic_pkg::pace_t pace;
+  always_ff @(posedge clk_i) begin
+    now_q <= rst_i ? 32'd0 : now_q + 32'd1;
+    txp_held_q <= txp_valid && !txp_ready && !rst_i;
+  end
+  tx_pacer #(.N_QP(N_QP), .N_PATH(2)) u_pacer (
+      .clk_i, .rst_i, .init_done_o(done[4]), .now_i(now_q), .cfg_line_i(30'd400_000_000),
+      .cfg_cc_i(1'b0), .cfg_burst_i('0), .cfg_late_log2_i(4'd10),
+      .limit_i(cw_valid), .limit_qpn_i(cw_qpn), .limit_mbps_i(cw.rate),
+      .rate_i(1'b0), .rate_qpn_i('0), .rate_kbps_i('0), .rate_window_i('0),
+      .clear_valid(1'b0), .clear_ready(nc[29]), .clear_qpn('0),
+      .path_i(1'b0), .path_index_i('0), .path_ipv6_i(1'b0), .path_vlan_i(1'b0),
+      .pkt_i(txp_valid && !txp_held_q), .pkt_qpn_i(txp.qpn), .pkt_path_i('0),
+      .pkt_opcode_i(txp.opcode), .pkt_len_i(txp.payload_len),
+      .rsp_i(1'b0), .rsp_qpn_i('0), .rsp_path_i('0), .rsp_opcode_i('0), .rsp_len_i('0),
+      .rchk_i(1'b0), .rchk_qpn_i('0), .rchk_limited_o(), .ask_valid(1'b0), .ask_ready(),
+      .ask_qpn('0), .told_o(), .told_ok_o(),
+      .chk_i(pace_chk), .chk_qpn_i(pace_chk_qpn), .chk_limited_o(pace_limited),
+      .want_i(pace_want), .want_qpn_i(pace_want_qpn), .want_idle_i(pace_want_idle),
+      .want_window_i(pace_want_window), .hurry_valid, .hurry_ready, .hurry_qpn,
+      .go_valid, .go_ready, .go_qpn,
+      .pace_lk_i(share_lk), .pace_lk_qpn_i(share_lk_qpn), .pace_o(pace), .cnt_paced_o(nc[30]));
+  turn_share #(.N_QP(N_QP)) u_share (
+      .clk_i, .rst_i, .init_done_o(done[5]), .weight_i(cw_valid), .weight_qpn_i(cw_qpn),
+      .weight_value_i(cw.weight), .lk_i(share_lk), .lk_qpn_i(share_lk_qpn),
+      .credit_o(share_credit), .debt_i(debt_valid), .debt_qpn_i(debt_qpn),
+      .debt_value_i(debt_value));
+
   sq_scheduler #(.N_QP(N_QP), .N_WQE(N_WQE), .QP_CAP(QP_CAP)) u_sched (
       .clk_i, .rst_i, .init_done_o(done[1]), .db_valid, .db_ready, .db_qpn, .db_index, .bf_valid,
       .bf_ready, .bf,
@@ -186,7 +221,11 @@ module requester_bench #(
       .fetch_done_pushed,
       .bfw_valid, .bfw, .flush_valid, .flush_ready, .flush_qpn, .turn_valid, .turn_ready, .turn_qpn,
       .turn_done_valid, .turn_done_ready, .turn_done_qpn, .turn_done_more, .turn_done_blocked,
-      .turn_done_popped, .turn_done_index,
+      .turn_done_popped, .turn_done_index, .turn_done_window,
+      .pace_chk_o(pace_chk), .pace_chk_qpn_o(pace_chk_qpn), .pace_limited_i(pace_limited),
+      .pace_want_o(pace_want), .pace_want_qpn_o(pace_want_qpn), .pace_want_idle_o(pace_want_idle),
+      .pace_want_window_o(pace_want_window), .hurry_valid, .hurry_ready, .hurry_qpn,
+      .go_valid, .go_ready, .go_qpn,
       .kick_valid, .kick_ready, .kick_qpn, .msg_room_i(msg_room),
       .qry_lk_valid, .qry_lk_ready, .qry_lk_qpn, .qry_valid, .qry_prod, .qry_fetch,
       .smp_valid_o(nc[16]), .smp_qpn_o(), .smp_hit_i(1'b0),
@@ -224,7 +263,9 @@ module requester_bench #(
   sq_engine u_engine (
       .clk_i, .rst_i, .cfg_ack_req_every_i, .turn_valid, .turn_ready, .turn_qpn,
       .turn_done_valid, .turn_done_ready, .turn_done_qpn, .turn_done_more, .turn_done_blocked,
-      .turn_done_popped, .turn_done_index,
+      .turn_done_popped, .turn_done_index, .turn_done_window,
+      .share_lk_o(share_lk), .share_lk_qpn_o(share_lk_qpn), .pace_i(pace), .credit_i(share_credit),
+      .debt_o(debt_valid), .debt_qpn_o(debt_qpn), .debt_value_o(debt_value),
       .sq_lk_valid, .sq_lk_ready, .sq_lk_qpn, .sq_ctx_valid, .sq_ctx,
       .snd_lk_valid, .snd_lk_ready, .snd_lk_qpn, .snd_ctx_valid, .snd_ctx, .snd_wr_valid,
       .snd_wr_qpn, .snd_wr,

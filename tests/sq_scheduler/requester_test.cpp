@@ -268,6 +268,7 @@ class Nic {
   bool fast_pops = false;  // the completer costs no time
   std::vector<uint64_t> tx_cycles, first_beat_cycles, wqe_req_cycles;
   std::vector<uint64_t> tx_qpns;
+  std::vector<unsigned> tx_lens;
   uint64_t counters[10] = {};
   uint64_t resumed_reads = 0, resumed_inside = 0;
 
@@ -346,6 +347,7 @@ class Nic {
     const uint64_t qpn = kTxPkt.get(p, "qpn");
     tx_cycles.push_back(now);
     tx_qpns.push_back(qpn);
+    tx_lens.push_back(static_cast<unsigned>(kTxPkt.get(p, "payload_len")));
     Queue& q = qps.at(qpn);
     INFO("cycle " << now << " QP " << qpn << " PSN " << kTxPkt.get(p, "psn"));
     REQUIRE(!q.frozen);
@@ -1049,7 +1051,7 @@ TEST_CASE("requester: in SQD what has begun is finished, again if need be, and n
                    [&] { return nic.doorbells.pending() == 0 && nic.pushes.pending() == 0; });
     nic.set_state(qpn, kSqd);
     nic.give_order(kOrderKick, qpn);
-    nic.bench.tick(20);  // a turn that had begun
+    nic.bench.tick(300);  // a turn that had begun
     nic.bench.wait(
         "the message in progress", [&] { return q.k == 0 && !q.rewinding; }, 5000);
     nic.bench.tick(100);
@@ -1221,6 +1223,91 @@ TEST_CASE("requester: QPs share the engine evenly, and idle neighbours starve no
     for (size_t i = 2 * active; i < window; ++i) ++count[nic.tx_qpns[i]];
     for (uint64_t q : qpns) CHECK(std::abs(count[q] - 98) <= 2);
   }
+}
+
+TEST_CASE("requester: turns are shared by bytes, whatever the size of packets, and by weight") {
+  struct Sender {
+    uint64_t qpn;
+    unsigned mtu_code;  // 128 << n
+    uint64_t weight;
+  };
+  for (const std::vector<Sender>& senders :
+       {std::vector<Sender>{{1, 5, 0}, {2, 3, 0}, {3, 1, 0}, {4, 5, 1}},
+        std::vector<Sender>{{1, 5, 1}, {2, 4, 2}, {3, 2, 4}, {4, 5, 7}, {5, 1, 3}}}) {
+    Nic<Vrequester_bench> nic(512);
+    uint64_t weights = 0;
+    for (const Sender& s : senders) {
+      Queue& q = nic.qp(s.qpn, 6, s.mtu_code, 0);
+      kConn.set(q.conn, "weight", s.weight);
+      nic.write_conn(s.qpn, q.conn);
+      for (int i = 0; i < 40; ++i) nic.post(s.qpn, Wqe::write(0x10, 1, {{1, 65536, 0x100}}));
+      weights += std::max<uint64_t>(s.weight, 1);
+    }
+    nic.bench.tick(5);
+    for (const Sender& s : senders) nic.ring(s.qpn);
+    nic.bench.tick(8'000);
+    // Payload and what is around it, as long as all have work.
+    std::map<uint64_t, uint64_t> bytes;
+    uint64_t all = 0;
+    for (size_t i = 100; i < nic.tx_qpns.size(); ++i) {
+      bytes[nic.tx_qpns[i]] += nic.tx_lens[i] + 98;
+      all += nic.tx_lens[i] + 98;
+    }
+    REQUIRE(all > 1'000'000);
+    for (const Sender& s : senders) {
+      REQUIRE(bytes[s.qpn] < 38 * 65536);
+      const double share = static_cast<double>(bytes[s.qpn]) / static_cast<double>(all);
+      const auto due =
+          static_cast<double>(std::max<uint64_t>(s.weight, 1)) / static_cast<double>(weights);
+      INFO("QP " << s.qpn << ", share " << share << ", due " << due);
+      CHECK(std::abs(share / due - 1) < 0.05);
+    }
+  }
+}
+
+TEST_CASE("requester: a QP with a rate keeps it beside QPs without, and is stopped at once") {
+  Nic<Vrequester_bench> nic(512);
+  for (uint64_t q = 0; q < 5; ++q) nic.qp(q, 6, 5, 0);
+  const auto rate = [&](uint64_t qpn, uint64_t mbps) {
+    kConn.set(nic.qps[qpn].conn, "rate", mbps);
+    nic.write_conn(qpn, nic.qps[qpn].conn);
+    nic.bench.tick(10);
+  };
+  const auto cycles = [&](uint64_t qpn) {
+    std::vector<uint64_t> out;
+    for (size_t i = 0; i < nic.tx_qpns.size(); ++i)
+      if (nic.tx_qpns[i] == qpn) out.push_back(nic.tx_cycles[i]);
+    return out;
+  };
+  rate(2, 20'000);
+  rate(3, 3'000);
+  for (uint64_t q = 0; q < 5; ++q) {
+    for (int i = 0; i < 50; ++i) nic.post(q, Wqe::write(0x10, 1, {{1, 65536, 0x100}}));
+    nic.ring(q);
+  }
+  nic.bench.tick(90'000);
+  for (const auto& [qpn, mbps] : {std::pair{2u, 20'000.0}, std::pair{3u, 3'000.0}}) {
+    const auto at = cycles(qpn);
+    REQUIRE(at.size() > 12);
+    // From the second packet on; one in 16 has a RETH.
+    const double bits = 8.0 * 4179 * static_cast<double>(at.size() - 2);
+    const double got = bits / (static_cast<double>(at.back() - at[1]) * 2e-9) / 1e6;
+    INFO("QP " << qpn << ": " << got << " Mb/s");
+    CHECK(std::abs(got / mbps - 1) < 0.01);
+  }
+  CHECK(cycles(0).size() > 4 * cycles(2).size());
+  // At 10 Mb/s the next packet is 3.3 ms away: a replay and CLEAR do not wait for it.
+  rate(3, 10);
+  nic.bench.tick(3000);
+  const size_t stops = nic.stopped.size();
+  REQUIRE(nic.rewind(3));
+  nic.bench.wait(
+      "the QP to stop", [&] { return nic.stopped.size() > stops; }, 2000);
+  rate(2, 10);
+  nic.bench.tick(3000);
+  nic.give_order(kClear, 2);
+  nic.give_order(kClear, 3);
+  nic.drain();
 }
 
 TEST_CASE("requester: one QP whose messages fill the pool does not stop when room comes") {
