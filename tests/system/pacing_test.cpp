@@ -86,7 +86,7 @@ TEST_CASE("QPs send at their rates: default, own, none, changed in flight", "[sh
   // Enough for the time that is measured.
   post(bed, p[0], from, to, 12);
   post(bed, p[1], from, to, 20);
-  post(bed, p[2], from, to, 100);
+  post(bed, p[2], from, to, 200);
   bed.run_ns(130'000);
   meter.check(p[0].b->number(), 10);
   meter.check(p[1].b->number(), 4);
@@ -101,6 +101,8 @@ TEST_CASE("QPs send at their rates: default, own, none, changed in flight", "[sh
 
   nic.set_rate(*p[0].a->qp, 2'000);
   nic.set_rate(*p[1].a->qp, 25'000);
+  // What was made before waits in the TX buffer behind the QP without a limit.
+  bed.run_ns(20'000);
   meter.sent.clear();
   bed.run_ns(240'000);
   meter.check(p[0].b->number(), 2);
