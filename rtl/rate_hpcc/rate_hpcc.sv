@@ -541,6 +541,7 @@ module rate_hpcc #(
     if (rst_i || line_was_q != cfg_line_i) line_age_q <= '0;
     else if (!line_age_q[6]) line_age_q <= line_age_q + 7'd1;
   end
-  `RNIC_ASSERT(rate_is_bounded, !rate_valid || obs_rate <= cfg_line_i || !line_age_q[6])
+  `RNIC_ASSERT(rate_is_bounded, !rate_valid || obs_rate <= cfg_line_i || !line_age_q[6] ||
+                                line_was_q != cfg_line_i)
 `endif
 endmodule
