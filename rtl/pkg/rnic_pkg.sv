@@ -83,6 +83,10 @@ package rnic_pkg;
     // without packets must not complete before at_index is past its wqe_index (its ring slot may
     // still be fetched); msg_pool nudges when a replay has passed one.
     logic [15:0] at_index;
+    // The WQE at pool_index is a LOCAL_INV: its region is invalid, it enters msg_pool when inv_done
+    // of the acknowledged half equals inv_turn (nothing of before is under way any more).
+    logic        inv_held;
+    logic        inv_turn;
   } qp_send_t;
 
   // Acknowledged half: written by rx_completer only.
@@ -109,6 +113,7 @@ package rnic_pkg;
     logic [15:0] err_index;
     logic [7:0]  err_status;
     logic [7:0]  rd_comp;        // READs and ATOMICs completed, modulo 256
+    logic        inv_done;       // inv_turn of the last LOCAL_INV that has settled
   } qp_ack_t;
 
   // Where a send queue goes on after a rewind: rx_completer -> sq_engine.

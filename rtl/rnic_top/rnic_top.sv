@@ -733,6 +733,12 @@ module rnic_top #(
   logic rwg_valid;
   logic rwg_ready;
   logic [23:0] rwg_qpn;
+  logic inv_valid;
+  logic inv_ready;
+  logic [23:0] inv_qpn;
+  logic settled_valid;
+  logic settled_ready;
+  logic [23:0] settled_qpn;
   logic rws_valid;
   logic rws_ready;
   rnic_pkg::rewind_t rws;
@@ -1475,6 +1481,9 @@ module rnic_top #(
       .lop(lop0),
       .lop_done_valid(lop0_done_valid),
       .lop_done_ok(lop0_done_ok),
+      .inv_valid,
+      .inv_ready,
+      .inv_qpn,
       .cnt_tx_resent_o(cnt_tx_resent__sq_engine),
       .cnt_tx_rd_requests_o(cnt_tx_rd_requests__sq_engine),
       .pin_o(pin[3:0]),
@@ -2295,6 +2304,9 @@ module rnic_top #(
       .tmo_ready,
       .tmo_qpn,
       .tmo_rnr,
+      .settled_valid,
+      .settled_ready,
+      .settled_qpn,
       .kick_valid,
       .kick_qpn,
       .kick_ready,
@@ -3012,7 +3024,7 @@ module rnic_top #(
   );
   // Stages and FIFOs between a decision and memory. Each request, READ response and ATOMIC ACK is
   // one decision to rx_placer.
-  logic settle, settled, place_take, cplace_take, completer_decides;
+  logic settle, settled, settle_ask, settle_over, place_take, cplace_take, completer_decides;
   logic [9:0] settle_enters, settle_leaves;
   assign place_take = place_valid && place_ready;
   assign cplace_take = cplace_valid && cplace_ready;
@@ -3036,12 +3048,26 @@ module rnic_top #(
   ) u_settle (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
-      .ask_i(settle),
-      .done_o(settled),
+      .ask_i(settle_ask),
+      .done_o(settle_over),
       .enters_i(settle_enters),
       .leaves_i(settle_leaves),
       .fifo_valid_i({at_valid, cq1_valid, cplace_valid, place_valid}),
       .fifo_ready_i({at_ready, cq1_ready, cplace_ready, place_ready})
+  );
+  settle_share u_settle_share (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .inv_valid,
+      .inv_ready,
+      .inv_qpn,
+      .settled_valid,
+      .settled_ready,
+      .settled_qpn,
+      .cmd_ask_i(settle),
+      .cmd_done_o(settled),
+      .ask_o(settle_ask),
+      .done_i(settle_over)
   );
   cmd_unit #(
       .N_QP(N_QP),

@@ -10,6 +10,9 @@ module cpl_work (
     input  logic        placed_valid_i,
     input  logic [23:0] placed_qpn_i,
     input  logic        placing_i,
+    // what was decided before a LOCAL_INV has ended
+    input  logic        settled_valid_i,
+    input  logic [23:0] settled_qpn_i,
     input  logic        terr_valid_i,
     input  logic [23:0] terr_qpn_i,
     input  logic        rwg_valid_i,
@@ -41,6 +44,7 @@ module cpl_work (
   localparam logic [3:0] W_STOPPED = 4'd6;
   localparam logic [3:0] W_SPOIL = 4'd7;
   localparam logic [3:0] W_PLACED = 4'd8;
+  localparam logic [3:0] W_SETTLED = 4'd9;
 
   logic [1:0] last_q;  // who of the three had the last turn
   logic [3:0] turn;
@@ -67,6 +71,9 @@ module cpl_work (
     end else if (placed_valid_i) begin
       kind_o = W_PLACED;
       qpn_o = placed_qpn_i;
+    end else if (settled_valid_i) begin
+      kind_o = W_SETTLED;
+      qpn_o = settled_qpn_i;
     end else if (qpi_valid_i) begin
       // Nothing of the former life of a QP may come behind its reset.
       kind_o = W_ORDER;

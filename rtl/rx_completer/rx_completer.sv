@@ -4,7 +4,7 @@
 // wait, time-outs, retry counters), places READ data, fails the QP and flushes what a failed QP has
 // in flight. Owner of the acknowledged half of the context; reads the messages from msg_pool.
 // Throughput: 4 cycles per ACK, 3 more per further message that it covers; a READ response of one
-// piece 9 cycles, a whole READ of one packet 16. Latency: 4 cycles from resp to the first
+// piece 9 cycles, a whole READ of one packet 12, of different QPs in turns 10. Latency: 4 cycles from resp to the first
 // completion. Order: completions of a QP leave in posting order, that of a READ behind its data.
 // Local errors, answers of the scheduler, QP orders and timers go before responses; nudges, left
 // packets and responses take turns. Ignored and counted: responses outside [oldest unacknowledged,
@@ -108,7 +108,11 @@ module rx_completer (
     output logic                tmo_ready,
     input  logic [23:0]         tmo_qpn,
     input  logic                tmo_rnr,
-    // a QP that waits for its READs may go on
+    // a LOCAL_INV has settled, from settle_share
+    input  logic                settled_valid,
+    output logic                settled_ready,
+    input  logic [23:0]         settled_qpn,
+    // a QP that waits for its READs or its LOCAL_INV may go on
     output logic                kick_valid,
     output logic [23:0]         kick_qpn,
     input  logic                kick_ready,
@@ -169,6 +173,7 @@ module rx_completer (
   localparam logic [3:0] W_STOPPED = 4'd6;
   localparam logic [3:0] W_SPOIL = 4'd7;
   localparam logic [3:0] W_PLACED = 4'd8;
+  localparam logic [3:0] W_SETTLED = 4'd9;
   // as in cpl_judge, and one more
   localparam logic [2:0] A_NONE = 3'd0;
   localparam logic [2:0] A_SEQ = 3'd1;
@@ -192,6 +197,8 @@ module rx_completer (
       .placed_valid_i(placed_valid),
       .placed_qpn_i(placed_qpn),
       .placing_i(placing),
+      .settled_valid_i(settled_valid),
+      .settled_qpn_i(settled_qpn),
       .terr_valid_i(terr_valid),
       .terr_qpn_i(terr_qpn),
       .rwg_valid_i(rwg_valid),
@@ -214,7 +221,10 @@ module rx_completer (
       .qpn_o(look_qpn),
       .take_i(take)
   );
-  assign look = state_q == LOOK && any;
+  // A work that ends quietly gives its last cycle to the lookups of the next one, of another QP.
+  logic last_cycle, note_go, passes_on;
+  assign passes_on = last_cycle && look_qpn != qpn_q;
+  assign look = (state_q == LOOK || passes_on) && any;
   assign lk_ready = cp_lk_ready && cps_lk_ready && ack_lk_ready && hd_lk_ready;
   assign take = look && lk_ready;
   assign resp_ready = take && work_d == W_PACKET;
@@ -224,14 +234,17 @@ module rx_completer (
   assign tmo_ready = take && work_d == W_TIMER;
   assign rwg_ready = take && work_d == W_STOPPED;
   assign spoil_ready = take && work_d == W_SPOIL;
+  assign settled_ready = take && work_d == W_SETTLED;
   // Lookups go out together; each waits for the others' ready, never for its own.
   logic again;  // the send half once more, see the timer
   assign cp_lk_valid = look && cps_lk_ready && ack_lk_ready && hd_lk_ready;
   assign cps_lk_valid = (look && cp_lk_ready && ack_lk_ready && hd_lk_ready) || again;
   assign ack_lk_valid = look && cp_lk_ready && cps_lk_ready && hd_lk_ready;
-  assign hd_lk_valid = (look && cp_lk_ready && cps_lk_ready && ack_lk_ready) || state_q == HEAD;
+  // A note needs no message: an answer for it would come after its end.
+  assign hd_lk_valid = (look && cp_lk_ready && cps_lk_ready && ack_lk_ready &&
+      work_d != W_PLACED && work_d != W_SETTLED) || state_q == HEAD;
   assign cp_lk_qpn = look_qpn;
-  assign cps_lk_qpn = (state_q == LOOK) ? look_qpn : qpn_q;
+  assign cps_lk_qpn = again ? qpn_q : look_qpn;
   assign ack_lk_qpn = look_qpn;
   assign hd_lk_qpn = (state_q == HEAD) ? qpn_q : look_qpn;
 
@@ -257,6 +270,7 @@ module rx_completer (
   // -- contexts as they come in
   rnic_pkg::qp_conn_t c_q;
   rnic_pkg::qp_ack_t a_q;
+  rnic_pkg::qp_ack_t a_now;
   rnic_pkg::msg_t h_q;
   logic [767:0] list_q;
   logic [23:0] next_psn_q, max_psn_q;
@@ -318,11 +332,11 @@ module rx_completer (
 
   // -- working state of the QP at hand
   logic cover_q, failed_q, fail_q, write_q, walk_q, force_q, rd_ok_q, blamed_q, dying_q;
-  logic rewinding_q, stopped_q, rnr_wait_q, restart_q, resumed_q, off_host_q, long_q, kick_q;
+  logic rewinding_q, stopped_q, rnr_wait_q, restart_q, resumed_q, off_host_q, long_q;
   logic rwq_q, rnr_go_q, discard_q, local_waits_q, from_aeth_q, sqd_q, drained_q, fail_quiet_q;
   logic implied_q, progress_q, d_last_q, pass_q, soft_q, rd_moved_q;
   logic [2:0] act_q, retry_used_q, rnr_used_q, rd_seg_q;
-  logic [7:0] force_status_q, fail_status_q, rd_done_q, rd_comp_q, err_status_q;
+  logic [7:0] force_status_q, fail_status_q, rd_comp_q, err_status_q;
   logic [15:0] err_index_q;
   logic [23:0] cover_psn_q, reach_q, una_q;
   logic [31:0] rd_off_q;
@@ -391,7 +405,7 @@ module rx_completer (
   assign quick = retire && ok && (last_covered || rd_ok_q) && act_q == A_NONE && !local_waits_q &&
       !sqd_q && !dying_q;
   assign go_rws = rewinding_q && stopped_q && (!rnr_wait_q || failed_q);
-  assign finish_try = !fail_q && !sqd_q && !dying_q && !discard_q && !kick_q && !rd_moved_q &&
+  assign finish_try = !fail_q && !sqd_q && !dying_q && !discard_q && !rd_moved_q &&
       ((quick && !is_rd) || (stop && !failed_q && act_q == A_NONE && !implied)) &&
       (work_q == W_PACKET || work_q == W_LEFT || work_q == W_NUDGE);
   assign finish = finish_try && close_ready;
@@ -515,10 +529,10 @@ module rx_completer (
       if (!hd_empty && (hd.kind == rnic_pkg::MSG_READ || hd.kind == rnic_pkg::MSG_ATOMIC))
         list_q <= hd_list;
     end
-    have_c_q <= (have_c_q || cp_ctx_valid) && state_q != LOOK;
-    have_a_q <= (have_a_q || ack_ctx_valid) && state_q != LOOK;
-    have_s_q <= (have_s_q || send_valid) && state_q != LOOK;
-    have_h_q <= (have_h_q || hd_valid) && state_q != LOOK && state_q != HEAD && !retire;
+    have_c_q <= (have_c_q || cp_ctx_valid) && state_q != LOOK && !take;
+    have_a_q <= (have_a_q || ack_ctx_valid) && state_q != LOOK && !take;
+    have_s_q <= (have_s_q || send_valid) && state_q != LOOK && !take;
+    have_h_q <= (have_h_q || hd_valid) && state_q != LOOK && !take && state_q != HEAD && !retire;
 
     if (at_path) begin
       cover_q <= (work_q == W_PACKET && good) || (work_q == W_LEFT && left_good);
@@ -560,12 +574,10 @@ module rx_completer (
       rnr_used_q <= a_q.rnr_used;
       rd_seg_q <= a_q.rd_seg;
       rd_off_q <= a_q.rd_off;
-      rd_done_q <= a_q.rd_done + ((work_q == W_PLACED) ? 8'd1 : 8'd0);
       rd_comp_q <= a_q.rd_comp;
       local_waits_q <= a_q.local_waits;
       sqd_q <= c_q.state == rnic_pkg::QPS_SQD;
       drained_q <= a_q.drained && c_q.state == rnic_pkg::QPS_SQD;
-      kick_q <= work_q == W_PLACED;
       rwq_q <= 1'b0;
       rnr_go_q <= 1'b0;
       discard_q <= work_q == W_PACKET && is_data;
@@ -681,9 +693,26 @@ module rx_completer (
     if (state_q == CLOSE && close) begin
       fail_q <= 1'b0;
       rwq_q <= 1'b0;
-      kick_q <= 1'b0;
     end
   end
+
+  // -- a note: a count of the half and a kick, nothing else
+  logic is_note, kick_room;
+  logic [1:0] kick_level;
+  assign is_note = work_q == W_PLACED || work_q == W_SETTLED;
+  assign note_go = state_q == CONTEXT && is_note && have_ctx && kick_room;
+  assign a_now = ack_ctx_valid ? ack_ctx : a_q;
+  stream_fifo_small #(.W(24), .DEPTH(2), .LATENCY(1)) u_kick (
+      .clk_i,
+      .rst_i,
+      .in_valid(note_go),
+      .in_ready(kick_room),
+      .in_data(qpn_q),
+      .out_valid(kick_valid),
+      .out_ready(kick_ready),
+      .out_data(kick_qpn),
+      .level_o(kick_level)
+  );
 
   // -- the end of a work: half, timer, messages to others
   logic drained, dead;
@@ -691,12 +720,16 @@ module rx_completer (
   assign drained = sqd_q && !failed_q && walk_q && empty_q && !in_msg_q && !drained_q && una_q ==
       max_psn_q;
   assign close = finish || (state_q == CLOSE && close_ready);
-  assign ack_wr_valid = close && (write_q || drained || (finish && local_waits_d !=
-      a_q.local_waits));
+  assign ack_wr_valid = note_go || (close && (write_q || drained || (finish && local_waits_d !=
+      a_q.local_waits)));
   assign ack_wr_qpn = qpn_q;
   always_comb begin
     ack_wr = a_q;
-    if (finish) begin
+    if (note_go) begin
+      ack_wr = a_now;
+      if (work_q == W_PLACED) ack_wr.rd_done = a_now.rd_done + 8'd1;
+      else ack_wr.inv_done = !a_now.inv_done;
+    end else if (finish) begin
       ack_wr.local_waits = local_waits_d;
       ack_wr.una_psn = una_d;
       if (progress) begin
@@ -708,7 +741,6 @@ module rx_completer (
       ack_wr.local_waits = local_waits_q && !failed_q;
       ack_wr.una_psn = una_q;
       ack_wr.failed = failed_q;
-      ack_wr.rd_done = rd_done_q;
       ack_wr.rd_comp = rd_comp_q;
       ack_wr.rewinding = rewinding_q && !go_rws;
       ack_wr.stopped = stopped_q && !go_rws;
@@ -781,7 +813,8 @@ module rx_completer (
   rnic_pkg::rewind_t rewind;
   assign rewind = {qpn_q, empty_q || failed_q, h_q.wqe_index, una_q, una_q - h_q.first_psn,
       rd_comp_q};
-  assign quiet = !fail_q && !(rwq_q && !failed_q) && !kick_q && !go_rws && !drained && !discard_q;
+  assign quiet = !fail_q && !(rwq_q && !failed_q) && !go_rws && !drained && !discard_q;
+  assign last_cycle = note_go || (state_q == CLOSE && quiet && !want_again && work_q != W_ORDER);
   cpl_tell u_tell (
       .clk_i,
       .rst_i,
@@ -789,7 +822,6 @@ module rx_completer (
       .do_fail_i(fail_q),
       .do_rwq_i(rwq_q && !failed_q),
       .do_rws_i(go_rws && !order_clear && !order_rts),
-      .do_kick_i(kick_q),
       .do_ev_i(drained),
       .do_discard_i(discard_q),
       .qpn_i(qpn_q),
@@ -805,9 +837,6 @@ module rx_completer (
       .rws_valid,
       .rws_ready,
       .rws,
-      .kick_valid,
-      .kick_ready,
-      .kick_qpn,
       .ev_valid,
       .ev_ready,
       .ev,
@@ -823,8 +852,10 @@ module rx_completer (
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      LOOK: if (take) state_d = CONTEXT;
-      CONTEXT: if (have_ctx && (cpp_lk_ready || work_q != W_PACKET)) state_d = PATH;
+      LOOK: state_d = LOOK;
+      CONTEXT:
+      if (is_note) state_d = note_go ? LOOK : CONTEXT;
+      else if (have_ctx && (cpp_lk_ready || work_q != W_PACKET)) state_d = PATH;
       PATH: if (at_path) state_d = EVAL;
       EVAL:
       if (finish) state_d = LOOK;
@@ -845,6 +876,7 @@ module rx_completer (
       SETTLE: if (settle_q == 4'd0) state_d = LOOK;
       default: state_d = LOOK;
     endcase
+    if (take) state_d = CONTEXT;
   end
 
   // -- completions
@@ -981,7 +1013,7 @@ module rx_completer (
 
   logic unused;
   assign unused = ^{m_q, c_q, a_q, cps_ctx, h, cp_ctx, beyond, err_gap, at_gap, first_gap,
-      left_past, past_limit, reach_gap, e};
+      left_past, past_limit, reach_gap, e, kick_level};
 
   `RNIC_STREAM_HOLD(cqe_valid, cqe_ready, cqe)
   `RNIC_STREAM_HOLD(cplace_valid, cplace_ready, {cplace, cplace_cqe})

@@ -148,6 +148,11 @@ module sq_engine (
     output rnic_pkg::mr_lop_t       lop,
     input  logic                    lop_done_valid,
     input  logic                    lop_done_ok,
+    // a LOCAL_INV has been executed, to settle_share: the acknowledged half and a kick tell when
+    // what was decided before has ended
+    output logic                    inv_valid,
+    input  logic                    inv_ready,      // depends on state only
+    output logic [23:0]             inv_qpn,
     output logic                    cnt_tx_resent_o,
     output logic                    cnt_tx_rd_requests_o,
     // QPs whose context is in use: looked up, the next turn, the turn, a replay or order
@@ -272,6 +277,7 @@ module sq_engine (
   logic               t_valid_q, t_taken_q, t_begun_q;
   logic [23:0]        t_qpn_q, t_una_q;
   logic [7:0]         t_rd_done_q;
+  logic               t_inv_done_q;
   rnic_pkg::qp_conn_t c_q;
   rnic_pkg::qp_send_t w_q;                       // the send half while it changes
   logic [5:0]         t_pkts_q;
@@ -303,7 +309,7 @@ module sq_engine (
   logic [6:0]         i_len_q;
 
   // --------------------------------------------------------------------------- a WQE from the list
-  logic         running, sqd_stop, rd_stop, win_stop, must_wait, offered, take, fresh, pass_by;
+  logic         running, sqd_stop, rd_stop, inv_stop, win_stop, must_wait, offered, take, fresh, pass_by;
   logic         long_inl, e_inl, flush, refuse, e_pool, e_rd, e_local, keyed;
   logic         e_write, e_send, e_read, e_atomic, e_nop, e_lop, e_imm, e_inv;
   logic         rc, uc, ud;
@@ -399,7 +405,8 @@ module sq_engine (
   assign rd_out = w_q.rd_issued - t_rd_done_q;
   assign rd_stop = fresh && !refuse &&
                    ((hd.wqe[74] && rd_out != 8'd0) || (e_rd && rd_out >= c_q.max_rd_atomic));
-  assign must_wait = !running || sqd_stop || rd_stop;
+  assign inv_stop = w_q.inv_held && w_q.inv_turn != t_inv_done_q && !e_pool && !flush;
+  assign must_wait = !running || sqd_stop || rd_stop || inv_stop;
   assign ahead = w_q.next_psn - t_una_q;
   assign win_stop = !flush && ahead[23:22] != 2'd0;
   // The QP failed in a replay: rx_completer flushes what msg_pool has, and its ring slots may be
@@ -571,9 +578,13 @@ module sq_engine (
   assign passed_qpn = t_qpn_q;
   assign wqe_ends = msg_ends || local_go;
 
-  // The region is changed once, and only when the message can enter msg_pool.
-  logic l_sent_q;
-  assign lop_valid = s_q == S_LOP && !l_sent_q && msg_push_ready;
+  // The region is changed once, and only when the message can enter msg_pool. A LOCAL_INV enters it
+  // later: its turn ends, and the QP waits until it has settled.
+  logic l_sent_q, lop_room;
+  assign lop_room = msg_push_ready && (x_reg_q || inv_ready);
+  assign lop_valid = s_q == S_LOP && !l_sent_q && lop_room;
+  assign inv_valid = s_q == S_LOP && lop_done_valid && lop_done_ok && !x_reg_q;
+  assign inv_qpn = t_qpn_q;
   always_comb begin
     lop = '0;
     if (lop_valid) begin
@@ -590,7 +601,7 @@ module sq_engine (
       S_NEXT:
       if (offered) begin
         if (!take) s_d = S_END;
-        else if (refuse || e_nop || (e_lop && e_pool)) s_d = S_LOCAL;
+        else if (refuse || e_nop || (e_lop && (e_pool || w_q.inv_held))) s_d = S_LOCAL;
         else if (e_lop) s_d = S_LOP;
         else if (long_inl) s_d = S_RING;
         else if (!keyed) s_d = S_PKT;
@@ -612,8 +623,8 @@ module sq_engine (
       if (msg_ends) s_d = (spent || t_taken_q) ? S_END : S_NEXT;
       else if (pkt_ends) s_d = spent ? S_END : S_PKT;
       S_LOP:
-      if (!l_sent_q && !msg_push_ready) s_d = S_END;
-      else if (lop_done_valid) s_d = S_LOCAL;
+      if (!l_sent_q && !lop_room) s_d = S_END;
+      else if (lop_done_valid) s_d = inv_valid ? S_END : S_LOCAL;
       S_LOCAL:
       if (local_go) s_d = (spent || t_taken_q) ? S_END : S_NEXT;
       else if (!x_lop_q) s_d = S_END;
@@ -637,6 +648,7 @@ module sq_engine (
       w_q <= f_send;
       t_una_q <= f_ack.una_psn;
       t_rd_done_q <= f_ack.rd_done;
+      t_inv_done_q <= f_ack.inv_done;
       t_taken_q <= 1'b0;
       t_begun_q <= 1'b0;
       t_pkts_q <= '0;
@@ -663,6 +675,11 @@ module sq_engine (
       if (pkt_blocked ||
           ((s_q == S_LOCAL || s_q == S_LOP) && local_msg && !msg_push_ready)) begin
         t_block_q <= POOL;
+      end
+      if (inv_valid) begin
+        t_block_q <= KICK;
+        w_q.inv_held <= 1'b1;
+        w_q.inv_turn <= !w_q.inv_turn;
       end
       if (wqe_ends) begin
         t_popped_q <= t_popped_q + 1'b1;
@@ -715,7 +732,10 @@ module sq_engine (
       if (local_go) begin
         w_q.in_msg <= 1'b0;
         w_q.skip <= '0;
-        if (local_msg) w_q.pool_index <= x_next_q;
+        if (local_msg) begin
+          w_q.pool_index <= x_next_q;
+          w_q.inv_held <= 1'b0;
+        end
         if (local_fails) w_q.failed <= 1'b1;
       end
     end
@@ -1018,6 +1038,8 @@ module sq_engine (
     if (m_rws_q) begin
       m_new.failed = m_half_q.failed;
       m_new.max_psn = m_half_q.max_psn;
+      m_new.inv_held = m_half_q.inv_held;
+      m_new.inv_turn = m_half_q.inv_turn;
       m_new.rd_issued = rws.rd_done;
       m_new.next_psn = rws.none ? m_half_q.max_psn : rws.psn;
       if (!rws.none) begin
@@ -1090,6 +1112,7 @@ module sq_engine (
                     more_pkts, mrs, f_ack, m_half_q, past_max, from_max, e_behind,
                     x_total_q, e_total};
 
+  `RNIC_ASSERT(settle_has_room, !inv_valid || inv_ready)
   `RNIC_ASSERT(first_piece_is_something, !read_go || piece != 13'd0)
   `RNIC_ASSERT(segments_cover_message, !seg_next || w_q.seg < 3'd5)
   `RNIC_ASSERT(pages_cover_packet, !g_next || g_seg_q < 3'd5)

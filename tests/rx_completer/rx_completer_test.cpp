@@ -144,6 +144,8 @@ class World {
         nudge(bench, "nudge", top.nudge_valid, top.nudge_ready, top.nudge_qpn, config.stall),
         spoil(bench, "spoil", top.spoil_valid, top.spoil_ready, top.spoil_qpn, config.stall),
         rwg(bench, "rwg", top.rwg_valid, top.rwg_ready, top.rwg_qpn, config.stall),
+        settled(bench, "settled", top.settled_valid, top.settled_ready, top.settled_qpn,
+                config.stall),
         orders(bench, "qpi", top.qpi_valid, top.qpi_ready, top.qpi),
         cqes(
             bench, "cqe", top.cqe_valid, top.cqe_ready, [this] { return read_pin(top.cqe); },
@@ -414,6 +416,7 @@ class World {
     qps.clear();
     half.clear();
     in_flight.clear();
+    settles.clear();
     got_fails.clear(), want_fails.clear();
     got_timers.clear(), want_timers.clear();
     got_packets.clear(), want_packets.clear();
@@ -425,8 +428,9 @@ class World {
     top.rd_placed_i = 0;
   }
   bool idle() {
-    if (resp.pending() + terr.pending() + nudge.pending() + orders.pending() + left.pending() +
-            tmo.pending() + spoil.pending() + rwg.pending() + rwg_due_.size() + on_bus_.size() !=
+    if (settled.pending() + resp.pending() + terr.pending() + nudge.pending() + orders.pending() +
+            left.pending() + tmo.pending() + spoil.pending() + rwg.pending() + rwg_due_.size() +
+            on_bus_.size() !=
         0)
       return false;
     for (auto& [qpn, q] : qps) {
@@ -458,6 +462,7 @@ class World {
       CHECK(got_asked[qpn] == m.asked);
       CHECK(got_kicks[qpn] == want_kicks[qpn]);
       CHECK(kAckHalf.get(half[qpn], "rd_comp") == (m.reads_done() & 0xFF));
+      CHECK(kAckHalf.get(half[qpn], "inv_done") == settles[qpn] % 2);
       CHECK(kAckHalf.get(half[qpn], "rd_done") == (m.reads_good() & 0xFF));
       CHECK(got_drains[qpn] == m.drains);
       REQUIRE(got_rewinds[qpn].size() == m.rewinds.size());
@@ -501,7 +506,9 @@ class World {
   StreamSource<std::array<uint64_t, 3>> terr;
   StreamSource<std::array<uint64_t, 2>> left, tmo;
   StreamSource<uint64_t> nudge, spoil, rwg;
+  StreamSource<uint64_t> settled;
   StreamSource<Bits> orders;
+  std::map<uint64_t, unsigned> settles;  // of this life of the QP
   StreamSink<Bits> cqes, places, fails;
   StreamSink<uint64_t> rwq;
   StreamSink<Bits> rws;
@@ -659,6 +666,10 @@ class World {
       ++q.pops;
     }
     if (top.nudge_valid && top.nudge_ready) run(top.nudge_qpn, [](QpModel& m) { m.on_nudge(); });
+    if (top.settled_valid && top.settled_ready) {
+      ++settles[top.settled_qpn];
+      ++want_kicks[top.settled_qpn];
+    }
     if (top.terr_valid && top.terr_ready)
       run(top.terr_qpn, [this](QpModel& m) { m.on_local_error(top.terr_index, top.terr_status); });
     if (top.left_valid && top.left_ready)
@@ -677,6 +688,8 @@ class World {
       const auto op = static_cast<QpModel::Order>(kOrder.get(o, "op"));
       const auto psn = static_cast<uint32_t>(kOrder.get(o, "psn"));
       run(kOrder.get(o, "qpn"), [&](QpModel& m) { m.on_order(op, psn); });
+      if (kOrder.get(o, "op") == kClear || kOrder.get(o, "op") == kOrderRts)
+        settles[kOrder.get(o, "qpn")] = 0;
       on_order_done(qps.at(kOrder.get(o, "qpn")), kOrder.get(o, "op"));
     }
   }
@@ -899,6 +912,7 @@ void run_random(World& w, unsigned steps) {
       }
       for (unsigned n = 0; n < 3; ++n) w.replay(q);
     }
+    if (random.chance(0.03)) w.settled.push(random.below(w.qps.size()));
     if (!random.chance(0.75)) continue;
     Qp& r = w.qps.at(random.below(w.qps.size()));
     QpModel& a = r.model;
@@ -1037,7 +1051,7 @@ TEST_CASE("an ACK inside a message takes 4 cycles") {
   CHECK(c.back() - c.front() == 4 * (c.size() - 1));
 }
 
-TEST_CASE("a READ response of one piece takes 9 cycles, a whole READ 16") {
+TEST_CASE("a READ response of one piece takes 9 cycles, a whole READ 12, of QPs in turns 10") {
   World w;
   Qp& q = w.add_qp(0, 0xFFFFF0);
   const auto one = [&](unsigned psns) {
@@ -1054,7 +1068,41 @@ TEST_CASE("a READ response of one piece takes 9 cycles, a whole READ 16") {
     w.send(w.response(q, w.answer(q, s, s.first)));
   }
   w.settle();
-  CHECK(c[39] - c[30] <= 17 * 9);
+  CHECK(c[39] - c[30] <= 13 * 9);
+}
+
+TEST_CASE("whole READs of QPs in turns take 10 cycles each") {
+  World w;
+  constexpr unsigned kQps = 8, kEach = 20;
+  for (unsigned i = 0; i < kQps; ++i) w.add_qp(i, 7 * i);
+  for (unsigned k = 0; k < kEach; ++k) {
+    for (unsigned i = 0; i < kQps; ++i) {
+      Qp& q = w.qps[i];
+      const Msg m = w.push(q, Kind::kRead, 1, true, 0, {{2, 4096, 0x5000}});
+      w.send(w.response(q, w.answer(q, m, m.first)));
+    }
+  }
+  w.settle();
+  const auto& c = w.resp.cycles();
+  CHECK(c.back() - c[20] <= 10 * (c.size() - 21) + 10);
+}
+
+TEST_CASE(
+    "a LOCAL_INV that has settled is noted in the half, and its QP kicked, also in a rewind") {
+  World w;
+  Qp& q = w.add_qp(1, 100);
+  for (unsigned i = 1; i <= 3; ++i) {
+    w.settled.push(1);
+    w.settle();
+    CHECK(kAckHalf.get(w.half[1], "inv_done") == i % 2);
+    CHECK(w.got_kicks[1] == i);
+  }
+  w.push(q, Kind::kWrite, 3);
+  w.spoil.push(1);
+  w.settled.push(1);
+  w.settle();
+  CHECK(kAckHalf.get(w.half[1], "inv_done") == 0);
+  CHECK(w.got_kicks[1] == 4);
 }
 
 TEST_CASE("a fatal NAK completes what came before it, fails its message and flushes the rest") {

@@ -97,6 +97,11 @@ class World {
       in_turn.erase(d.qpn);
       if (auto_turn && (d.more || pending(d.qpn)) && d.blocked == 0) turn(d.qpn);
       if (auto_turn && d.blocked == 1) turn(d.qpn);
+      // A LOCAL_INV that has settled: the acknowledged half, the kick.
+      if (auto_settle && d.blocked == 2 && waits_inv_.erase(d.qpn) != 0) {
+        settle(d.qpn);
+        turn(d.qpn);
+      }
     });
     bench.reset();
   }
@@ -132,6 +137,7 @@ class World {
     REQUIRE(in_turn.insert({qpn, true}).second);
     turns.push(qpn);
   }
+  void settle(uint64_t qpn) { kAck.set(ack[qpn], "inv_done", !kAck.get(ack[qpn], "inv_done")); }
   void reset() {
     for (CData* pin :
          {&top.sq_ctx_valid, &top.snd_ctx_valid, &top.sqa_ctx_valid, &top.mrs_valid, &top.hd_valid})
@@ -183,9 +189,10 @@ class World {
   std::map<uint64_t, std::deque<Bits>> lists;
   std::map<uint64_t, bool> in_turn;
   std::vector<uint64_t> done_indices;
-  bool auto_turn = true;
-  unsigned pool_room = 1000;  // messages that msg_pool still takes
-  unsigned lk_late = 0;       // extra cycles of a context lookup, at random
+  bool auto_turn = true, auto_settle = true, settle_room = true;
+  std::vector<uint64_t> invalidated;  // QPN of each LOCAL_INV that waits for its end
+  unsigned pool_room = 1000;          // messages that msg_pool still takes
+  unsigned lk_late = 0;               // extra cycles of a context lookup, at random
   std::vector<SentPacket> sent;
   std::vector<std::pair<uint64_t, Bits>> msgs;
   std::vector<Bits> lists_of_msgs;
@@ -233,6 +240,11 @@ class World {
     }
     if (top.rwd_valid && top.rwd_ready) resumed.emplace_back(top.rwd_qpn, top.rwd_index);
     if (top.passed_valid && top.passed_ready) passed.push_back(top.passed_qpn);
+    if (top.inv_valid) {
+      REQUIRE(top.inv_ready);
+      invalidated.push_back(top.inv_qpn);
+      waits_inv_.insert(top.inv_qpn);
+    }
     if (top.lop_valid && top.lop_ready) {
       const Bits l = read_pin(top.lop).slice(0, kLop.width());
       local_ops.emplace_back(bench.cycle(), l);
@@ -354,6 +366,7 @@ class World {
     top.passed_ready = !lk_stall_();
     top.rwd_ready = !rd_stall_();
     top.lop_ready = !rd_stall_();
+    top.inv_ready = settle_room;
     top.lop_done_valid = lop_due_ == bench.cycle();
     top.lop_done_ok = lop_ok_;
     // The walk: first entry 2 cycles after the lookup.
@@ -391,6 +404,7 @@ class World {
   Rng random_ = rng("world");
   std::deque<std::pair<uint64_t, Bits>> conn_due_, send_due_, ack_due_, mrs_due_;
   std::set<uint64_t> begun_;
+  std::set<uint64_t> waits_inv_;
   uint64_t lop_due_ = ~uint64_t{0};
   bool lop_ok_ = true;
   bool walking_ = false, beat_ = false, empty_given_ = false;
@@ -1187,7 +1201,8 @@ TEST_CASE("sq_engine invalidates a key once, in its place, and says when that fa
   CHECK(w.local_ops.empty());  // there is no room for its record
   w.pool_room = 10;
   w.turn(1);
-  w.dones.wait(2);
+  w.dones.wait(3);  // one ends with the key gone, the next one begins when that has settled
+  CHECK((w.dones[1] == TurnDone{1, true, 2, 0}));
   w.bench.tick(20);
   REQUIRE(w.local_ops.size() == 1);
   const Bits& op = w.local_ops[0].second;
@@ -1204,7 +1219,7 @@ TEST_CASE("sq_engine invalidates a key once, in its place, and says when that fa
   w.post(1, write, 0);
   w.post(1, inv, 1);
   w.turn(1);
-  w.dones.wait(3);
+  w.dones.wait(4);
   w.bench.tick(20);
   CHECK(w.local_ops.size() == 1);
   CHECK(w.msgs.size() == 3);
@@ -1216,12 +1231,76 @@ TEST_CASE("sq_engine invalidates a key once, in its place, and says when that fa
   w.post(2, inv, 0);
   w.post(2, write, 1);
   w.turn(2);
-  w.dones.wait(4);
+  w.dones.wait(5);
   w.bench.tick(20);
+  CHECK(w.invalidated == std::vector<uint64_t>{1});
   REQUIRE(w.msgs.size() == 5);
   CHECK(kMsg.get(w.msgs[3].second, "kind") == kMsgFailed);
   CHECK(kMsg.get(w.msgs[3].second, "status") == kMwBind);
   CHECK(kMsg.get(w.msgs[4].second, "status") == kFlush);
+}
+
+TEST_CASE("a LOCAL_INV is done once, and enters msg_pool when what was decided before has ended") {
+  World w;
+  w.auto_turn = w.auto_settle = false;
+  const auto turn = [&](uint64_t qpn) {
+    const size_t n = w.dones.size();
+    w.turn(qpn);
+    w.dones.wait(n + 1);
+    w.bench.tick(5);
+    return w.dones[n];
+  };
+  Wqe inv;
+  inv.opcode = kLocalInv;
+  inv.imm = 0x12345678;
+  const Wqe write = Wqe::write_inline(0, 1, {1, 2, 3});
+  w.qp(1, 1, 0);
+  for (uint16_t i = 0; i < 4; ++i) w.post(1, i == 0 || i == 3 ? write : inv, i);
+  // Nobody can take the news: the region is left as it is, the turn comes again by itself.
+  w.settle_room = false;
+  CHECK((turn(1) == TurnDone{1, true, 0, 1}));
+  CHECK(w.local_ops.empty());
+  w.settle_room = true;
+  CHECK((turn(1) == TurnDone{1, true, 2, 0}));
+  CHECK(w.local_ops.size() == 1);
+  CHECK(w.invalidated == std::vector<uint64_t>{1});
+  CHECK(w.msgs.size() == 1);
+  // A kick for something else changes nothing, nor does a replay of what was before, which says
+  // nothing of the LOCAL_INV.
+  CHECK((turn(1) == TurnDone{1, true, 2, 0}));
+  w.rewinds.push(kRewind.pack({{"qpn", 1}, {"wqe_index", 0}, {"psn", 0}, {"skip", 0}}));
+  w.bench.wait("the replay to be set", [&] { return !w.resumed.empty(); });
+  w.lists[1].clear();
+  for (uint16_t i = 0; i < 4; ++i) w.post(1, i == 0 || i == 3 ? write : inv, i);
+  CHECK((turn(1) == TurnDone{1, true, 2, 1}));
+  CHECK(w.sent.size() == 2);
+  CHECK(w.msgs.size() == 1);
+  CHECK(w.local_ops.size() == 1);
+  // It has settled; the second one waits for its own end.
+  w.settle(1);
+  CHECK((turn(1) == TurnDone{1, true, 2, 1}));
+  REQUIRE(w.msgs.size() == 2);
+  CHECK(kMsg.get(w.msgs[1].second, "kind") == kMsgLocal);
+  CHECK(w.local_ops.size() == 2);
+  CHECK((turn(1) == TurnDone{1, true, 2, 0}));
+  w.settle(1);
+  CHECK((turn(1) == TurnDone{1, false, 0, 2}));
+  CHECK(w.msgs.size() == 4);
+  CHECK(w.sent.size() == 3);
+  CHECK(w.local_ops.size() == 2);
+  // The QP fails meanwhile: it is flushed and waits for nothing. The next life begins anew.
+  w.qp(2, 1, 0);
+  w.post(2, inv, 0);
+  CHECK((turn(2) == TurnDone{2, true, 2, 0}));
+  kConn.set(w.conn[2], "state", kErr);
+  CHECK((turn(2) == TurnDone{2, false, 0, 1}));
+  CHECK(kMsg.get(w.msgs.back().second, "status") == kFlush);
+  CHECK(kSend.get(w.send[2], "inv_held") == 0);
+  w.orders.push(order(kOrderRts, 2, 5));
+  w.orders.wait_idle();
+  w.bench.tick(5);
+  CHECK(kSend.get(w.send[2], "next_psn") == 5);
+  CHECK(kSend.get(w.send[2], "inv_turn") == 0);
 }
 
 TEST_CASE("sq_engine reads paged regions page by page, mixed with flat ones, at every offset") {

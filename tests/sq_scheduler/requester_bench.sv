@@ -104,6 +104,9 @@ module requester_bench #(
     output rnic_pkg::mr_lop_t      lop,
     input  logic                   lop_done_valid,
     input  logic                   lop_done_ok,
+    output logic                   inv_valid,
+    input  logic                   inv_ready,
+    output logic [23:0]            inv_qpn,
     output logic                   cnt_tx_resent_o,
     output logic                   cnt_tx_rd_requests_o,
     output logic                   cnt_doorbells_o,
@@ -287,6 +290,7 @@ module requester_bench #(
       .sqa_lk_valid, .sqa_lk_ready, .sqa_lk_qpn, .sqa_ctx_valid, .sqa_ctx, .msg_push_list(mp_list),
       .passed_valid, .passed_ready, .passed_qpn,
       .lop_valid, .lop_ready, .lop, .lop_done_valid, .lop_done_ok,
+      .inv_valid, .inv_ready, .inv_qpn,
       .cnt_tx_resent_o, .cnt_tx_rd_requests_o, .pin_o(), .pin_qpn_o());
 
   msg_pool #(.N_QP(N_QP), .N_MSG(N_MSG)) u_pool (

@@ -69,6 +69,7 @@ struct Queue {  // a QP as its driver sees it
   // the acknowledged half and what the completer does
   uint32_t una = 0;
   uint8_t rd_done = 0, kicked_for = 0;
+  bool inv_done = false, inv_kick = false;
   unsigned rd_out = 0;  // READs and ATOMICs sent and not completed
   bool rewinding = false, frozen = false;
   unsigned replay = 0, sent_replay = 0;
@@ -495,6 +496,11 @@ class Nic {
         next_local(q, kLop.get(l, "key"));
       }
     }
+    if (top.inv_valid) {
+      REQUIRE(top.inv_ready);
+      settles_.push_back(
+          {now + random_.between(1, 300), top.inv_qpn, qps.at(top.inv_qpn).epoch, 0});
+    }
     if (top.slot_valid && top.slot_ready) {
       REQUIRE(slots_.count(top.slot_id) == 0);
       slots_[top.slot_id] = Slot{};
@@ -663,6 +669,7 @@ class Nic {
     top.lop_ready = !mrq_stall();
     top.lop_done_valid = lop_due_ == now;
     top.lop_done_ok = 1;
+    top.inv_ready = settles_.size() < 3;
     top.txp_ready = 1;
     top.inl_ready = 1;
     txp_held_ = txp_stall();
@@ -723,6 +730,20 @@ class Nic {
       }
       a = acks_.erase(a);
     }
+    // What was under way before a LOCAL_INV has ended.
+    for (auto s = settles_.begin(); s != settles_.end();) {
+      if (s->due > now) {
+        ++s;
+        continue;
+      }
+      Queue& q = qps.at(s->qpn);
+      if (q.epoch == s->epoch) {
+        q.inv_done = !q.inv_done;
+        q.inv_kick = true;
+        dirty_.push_back(s->qpn);
+      }
+      s = settles_.erase(s);
+    }
     // The acknowledged half; then whoever may wait for it is kicked.
     top.ack_wr_valid = !dirty_.empty();
     if (!dirty_.empty()) {
@@ -730,9 +751,11 @@ class Nic {
       const Queue& q = qps.at(qpn);
       dirty_.pop_front();
       top.ack_wr_qpn = static_cast<uint32_t>(qpn);
-      write_pin(top.ack_wr, kAck.pack({{"una_psn", q.una}, {"rd_done", q.rd_done}}));
-      if (q.kicked_for != q.rd_done) kicks.push(qpn);
+      write_pin(top.ack_wr,
+                kAck.pack({{"una_psn", q.una}, {"rd_done", q.rd_done}, {"inv_done", q.inv_done}}));
+      if (q.kicked_for != q.rd_done || q.inv_kick) kicks.push(qpn);
       qps.at(qpn).kicked_for = q.rd_done;
+      qps.at(qpn).inv_kick = false;
     }
     top.pop_valid = popped_;
     top.pop_qpn = looked_;
@@ -769,7 +792,7 @@ class Nic {
   std::deque<std::pair<uint64_t, Bits>> mrs_;
   std::map<uint64_t, uint64_t> numbers_;
   std::vector<Tlp> tlps_;
-  std::deque<Ack> acks_;
+  std::deque<Ack> acks_, settles_;
   std::deque<uint64_t> look_, dirty_;
   std::set<uint64_t> heard_;
   uint64_t lop_due_ = ~uint64_t{0};
@@ -1051,7 +1074,7 @@ TEST_CASE("requester: in SQD what has begun is finished, again if need be, and n
                    [&] { return nic.doorbells.pending() == 0 && nic.pushes.pending() == 0; });
     nic.set_state(qpn, kSqd);
     nic.give_order(kOrderKick, qpn);
-    nic.bench.tick(300);  // a turn that had begun
+    nic.bench.tick(1500);  // a turn that had begun: eight messages, of slow pages
     nic.bench.wait(
         "the message in progress", [&] { return q.k == 0 && !q.rewinding; }, 5000);
     nic.bench.tick(100);

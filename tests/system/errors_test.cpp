@@ -278,3 +278,53 @@ TEST_CASE("memory is left alone when DESTROY_MR or a RESET of its QP has answere
   }
   CHECK(landed >= 8);  // the command came in mid-message
 }
+
+// WRITEs of a peer into a region, READ data of its own into it: after the completion of a LOCAL_INV
+// on another QP nothing of either lands any more.
+TEST_CASE("memory is left alone when a LOCAL_INV has completed") {
+  BedOptions o;
+  o.stalls.w = o.stalls.aw = 235;
+  Bed bed(o);
+  Rng rng = test::rng("invalidated");
+  sim::Region& src = bed.a.host->region(sim::Place::kHost, 65536);
+  sim::Region& far = bed.b.host->region(sim::Place::kHost, 65536);
+  fill(bed, bed.a, src, rng);
+  fill(bed, bed.b, far, rng);
+  auto [control_a, control_b] = bed.connect({.mtu = 1024});
+  int landed = 0;
+  for (int round = 0; round < 16; ++round) {
+    INFO("round " << round);
+    const bool read = round % 2 == 1;
+    Side& side = read ? bed.a : bed.b;  // where the bytes land
+    sim::Qp& control = read ? *control_a : *control_b;
+    sim::Region& dst = side.host->region(sim::Place::kHost, 65536);
+    auto [qa, qb] = bed.connect({.mtu = 1024});
+    if (read) {
+      driver::WorkRequest r;
+      r.opcode = RNIC_WQE_OPCODE_READ;
+      r.local = {{dst.key, 65536, dst.va}};
+      r.remote_va = far.va;
+      r.rkey = far.key;
+      qa->qp->post(r);
+      qa->qp->ring();
+    } else {
+      bed.a.host->write(*qa, src, 0, dst, 0, 65536);
+    }
+    bed.run_ns(1500 + rng.below(3000));
+    driver::WorkRequest inv;
+    inv.opcode = RNIC_WQE_OPCODE_LOCAL_INV;
+    inv.inv_key = dst.key;
+    inv.signaled = true;
+    control.qp->post(inv);
+    control.qp->ring();
+    CHECK(side.host->wait_completion(control).ok());
+    std::vector<uint8_t> left(65536), later(65536);
+    dst.buffer.read(0, left.data(), left.size());
+    bed.run_ns(5000);
+    dst.buffer.read(0, later.data(), later.size());
+    CHECK((left == later));
+    const bool some = std::any_of(left.begin(), left.end(), [](uint8_t b) { return b != 0; });
+    landed += some && std::equal(left.end() - 1024, left.end(), std::vector<uint8_t>(1024).begin());
+  }
+  CHECK(landed >= 8);  // it came in mid-message
+}
