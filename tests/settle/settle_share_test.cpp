@@ -22,6 +22,13 @@ class World {
     bench.on_drive([this] { drive(); });
     bench.reset();
   }
+  void reset() {
+    top.inv_valid = top.cmd_ask_i = top.done_i = 0;
+    bench.reset();
+    waiting_.clear();
+    asked_.reset();
+    run_.reset();
+  }
   bool idle() const { return waiting_.empty() && !asked_ && !run_; }
 
   Bench<Vsettle_share> bench;
@@ -147,7 +154,7 @@ TEST_CASE("a reset forgets who asked") {
   w.bench.tick(7);
   CHECK(w.top.ask_o == 1);
   w.inv = 0;
-  w.bench.reset();
+  w.reset();
   w.bench.tick(1);
   CHECK(w.top.ask_o == 0);
   CHECK(w.top.settled_valid == 0);
