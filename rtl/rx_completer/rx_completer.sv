@@ -4,8 +4,9 @@
 // wait, time-outs, retry counters), places READ data, fails the QP and flushes what a failed QP has
 // in flight. Owner of the acknowledged half of the context; reads the messages from msg_pool.
 // Throughput: 4 cycles per ACK, 3 more per further message that it covers; a READ response of one
-// piece 9 cycles, a whole READ of one packet 12, of different QPs in turns 10. Latency: 4 cycles from resp to the first
-// completion. Order: completions of a QP leave in posting order, that of a READ behind its data.
+// piece 9 cycles, a whole READ of one packet 12, of different QPs in turns 10. Latency: 4 cycles
+// from resp to the first completion. Order: completions of a QP leave in posting order, that of a
+// READ behind its data.
 // Local errors, answers of the scheduler, QP orders and timers go before responses; nudges, left
 // packets and responses take turns. Ignored and counted: responses outside [oldest unacknowledged,
 // first never sent), responses of QPs that do not send (rx_ghost_acks, rx_unknown_qp), wrong P_Key

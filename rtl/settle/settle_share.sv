@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One settle for two that ask: cmd_unit, and sq_engine for each LOCAL_INV that it has executed (told
-// to rx_completer, which lets it complete). A run answers all who asked before it began; those who
-// ask later get the next one. Order: LOCAL_INVs as they came. Latency: none of its own when idle.
+// One settle for two that ask: cmd_unit, and sq_engine for each LOCAL_INV that it has executed
+// (told to rx_completer, which lets it complete). A run answers all who asked before it began;
+// those who ask later get the next one. Order: LOCAL_INVs as they came. Latency: none of its own
+// when idle.
 `include "rnic_assert.svh"
 module settle_share (
     input  logic        clk_i,

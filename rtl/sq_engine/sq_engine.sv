@@ -309,7 +309,8 @@ module sq_engine (
   logic [6:0]         i_len_q;
 
   // --------------------------------------------------------------------------- a WQE from the list
-  logic         running, sqd_stop, rd_stop, inv_stop, win_stop, must_wait, offered, take, fresh, pass_by;
+  logic         running, sqd_stop, rd_stop, inv_stop, win_stop, must_wait;
+  logic         offered, take, fresh, pass_by;
   logic         long_inl, e_inl, flush, refuse, e_pool, e_rd, e_local, keyed;
   logic         e_write, e_send, e_read, e_atomic, e_nop, e_lop, e_imm, e_inv;
   logic         rc, uc, ud;
