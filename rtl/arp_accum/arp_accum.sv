@@ -6,7 +6,8 @@
 // One beat per cycle: read 1 cycle, add 2, write back 1. A beat that meets its own row still in the
 // adder waits: one beat per 3 cycles on one row. With in_wide (16-bit elements summed in FP32) a
 // beat takes two rows and two cycles. in to out: 6 cycles (wide 7). Order kept; nothing is dropped.
-// Ready depends on state only. Contents survive a reset.
+// Rows can also be set beside that, in cycles in which no sum is written back. in_ready depends on
+// state only, set_ready also on set_row. Contents survive a reset.
 `include "rnic_assert.svh"
 
 module arp_accum #(
@@ -25,6 +26,15 @@ module arp_accum #(
   input  logic                    in_emit,   // the sum goes out and not into the row
   input  logic                    in_last,   // goes out with it
   input  logic [DATA_W-1:0]       in_data,
+
+  // Sets a row, without the adder: one that begins, to which nothing is on its way. Ahead of what
+  // comes on `in` afterwards.
+  input  logic                    set_valid,
+  output logic                    set_ready,
+  input  logic [$clog2(ROWS)-1:0] set_row,   // as in_row
+  input  logic [1:0]              set_elem,
+  input  logic                    set_wide,
+  input  logic [DATA_W-1:0]       set_data,
 
   output logic                    out_valid,
   input  logic                    out_ready,
@@ -112,6 +122,22 @@ module arp_accum #(
   assign go = hold_q && !conflict && (room || !h_emit_q || upper_q);
   assign conflict_o = conflict;
 
+  // A row is set when the memory is not written otherwise, and not while the beat that ended the
+  // row's last sum still has to read it. A wide beat takes two cycles.
+  logic              set_wide_16, set_upper_q, set_free, set_fire;
+  logic [HALF-1:0]   set_half;
+  logic [DATA_W-1:0] set_single, wr_data;
+  logic [RW-1:0]     wr_row;
+  assign set_wide_16 = set_wide && !set_elem[1];
+  assign set_free = !write && !(hold_q && h_row_q[RW-1:1] == set_row[RW-1:1]);
+  assign set_ready = set_free && (set_upper_q || !set_wide_16);
+  assign set_fire = set_valid && set_free;
+  assign set_half = set_upper_q ? set_data[DATA_W-1:HALF] : set_data[HALF-1:0];
+  fp_widen #(.N(N)) u_set_widen (
+    .bf16_i(set_elem == arp_pkg::ELEM_BF16), .half_i(set_half), .wide_o(set_single));
+  assign wr_row = write ? p3_q.row : set_wide_16 ? {set_row[RW-1:1], set_upper_q} : set_row;
+  assign wr_data = write ? sum : set_wide_16 ? set_single : set_data;
+
   // -0 + x is x, also for x = -0: a row that begins has the addend's own bits, but a NaN becomes
   // the canonical one.
   always_comb begin
@@ -125,8 +151,8 @@ module arp_accum #(
     end
   end
   ram_sdp #(.W(DATA_W), .DEPTH(ROWS), .FORWARD(1)) u_ram (
-    .clk_i, .wr_en_i(write), .wr_addr_i(p3_q.row), .wr_data_i(sum), .rd_en_i(go && !h_init_q),
-    .rd_addr_i(issue.row), .rd_data_o(stored));
+    .clk_i, .wr_en_i(write || set_fire), .wr_addr_i(wr_row), .wr_data_i(wr_data),
+    .rd_en_i(go && !h_init_q), .rd_addr_i(issue.row), .rd_data_o(stored));
   fp_add #(.DATA_W(DATA_W)) u_add (
     .clk_i, .rst_i, .valid_i(v1_q), .elem_i(p1_q.elem), .a_i(operand), .b_i(addend_q),
     .valid_o(sum_valid), .sum_o(sum));
@@ -136,6 +162,7 @@ module arp_accum #(
     v1_q <= go;
     v2_q <= v1_q;
     v3_q <= v2_q;
+    if (set_fire) set_upper_q <= set_wide_16 && !set_upper_q;
     if (go) begin
       p1_q <= issue;
       addend_q <= h_addend;
@@ -146,6 +173,7 @@ module arp_accum #(
       v1_q <= 1'b0;
       v2_q <= 1'b0;
       v3_q <= 1'b0;
+      set_upper_q <= 1'b0;
     end
   end
 
@@ -184,6 +212,8 @@ module arp_accum #(
   `RNIC_ASSERT(adder_in_step, sum_valid == v3_q)
   `RNIC_ASSERT(output_room, !v4_q || fifo_ready)
   `RNIC_ASSERT(owed_bound, owed_q <= 4'(DEPTH) && !(out_fire && owed_q == 4'd0))
+  `RNIC_ASSERT(set_alone, !set_fire || !((v1_q && !p1_q.emit && p1_q.row == wr_row) ||
+      (v2_q && !p2_q.emit && p2_q.row == wr_row)))
   `RNIC_ASSERT(wide_even, !in_fire || !in_wide || in_elem[1] || !in_row[0])
   `RNIC_STREAM_HOLD(out_valid, out_ready, {out_last, out_data})
 endmodule

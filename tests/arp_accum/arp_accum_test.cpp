@@ -45,7 +45,7 @@ struct World {
   static constexpr uint32_t kW = C::kW, kRows = C::kRows;
   Bench<typename C::Top> bench;
   Rng random = rng("world");
-  StreamSource<Beat> in;
+  StreamSource<Beat> in, set;
   StreamSink<Out> out;
   std::vector<Bits> rows = std::vector<Bits>(kRows, Bits(kW));
   std::vector<Out> expected;
@@ -63,6 +63,14 @@ struct World {
              t.in_last = b.last;
              write_pin(t.in_data, b.data);
            }),
+        set(bench, "set", bench.top().set_valid, bench.top().set_ready,
+            [this](const Beat& b) {
+              auto& t = bench.top();
+              write_pin(t.set_row, uint64_t{b.row});
+              t.set_elem = static_cast<uint8_t>(b.elem);
+              t.set_wide = b.wide;
+              write_pin(t.set_data, b.data);
+            }),
         out(bench, "out", bench.top().out_valid, bench.top().out_ready, [this] {
           return Out{read_pin(bench.top().out_data), bench.top().out_last != 0};
         }) {
@@ -133,6 +141,12 @@ struct World {
     for (uint32_t at = 0; at < kW; at += width)
       data.set(at + fraction, width - 1 - fraction, middle + random.below(8));
     return data;
+  }
+  // A row is set; NaNs keep their bits.
+  void push_set(const Beat& b) {
+    set.push(b);
+    for (uint32_t half = 0; half < (b.wide ? 2 : 1); ++half)
+      rows[b.row + half] = b.wide ? widened(b, half) : b.data;
   }
   // Everything that is in the rows, by emitting it.
   void read_back() {
@@ -221,6 +235,79 @@ TEMPLATE_TEST_CASE("arp_accum sums slots of each type, contributor by contributo
   // A slot with one contributor goes out as it came.
   w.push({0, Element::kBf16, true, true, true, true, w.numbers(Element::kBf16, false)});
   w.finish();
+}
+
+TEMPLATE_TEST_CASE("arp_accum sets rows beside sums, as soon as the last sum's beat is taken", "",
+                   A128, A1024) {
+  World<TestType> w;
+  auto& random = w.random;
+  w.begin_all();
+  w.finish();
+  w.out.set_stall(Stall::bursts(0.1, 20));
+  w.in.set_stall(Stall::random(0.2));
+  // Pairs of rows, each: set, then some beats, the last of which emits, then set again.
+  struct Pair {
+    bool wide = false, setting = false;
+    Element elem = Element::kFp32;
+    uint64_t until = 0;  // transfers after which it goes on
+  };
+  std::vector<Pair> pairs(w.kRows / 2 - 1);
+  uint64_t sets = 0, beats = w.in.taken(), rounds = 0;
+  while (rounds < 600) {
+    for (uint32_t i = 0; i < pairs.size(); ++i) {
+      Pair& p = pairs[i];
+      if ((p.setting ? w.set.taken() : w.in.taken()) < p.until || w.set.pending() > 2) continue;
+      const uint32_t row = 2 * i;
+      if (!p.setting) {
+        p.elem = static_cast<Element>(random.below(4));
+        p.wide = element_bytes(p.elem) == 2 && random.chance(0.5);
+        Beat b{row, p.elem, p.wide, false, false, false, w.numbers(p.elem, random.chance(0.1))};
+        w.push_set(b);
+        p.until = ++sets;
+        ++rounds;
+      } else {
+        for (uint64_t n = random.between(1, 3); n > 0; --n) {
+          w.push({row, p.elem, p.wide, false, n == 1, false, w.numbers(p.elem, false)});
+          ++beats;
+        }
+        p.until = beats;
+      }
+      p.setting = !p.setting;
+    }
+    // Other rows are hit all the time.
+    if (w.in.pending() < 6) {
+      w.push({w.kRows - 1, Element::kInt32, false, false, random.chance(0.3), false,
+              w.numbers(Element::kInt32, false)});
+      ++beats;
+    }
+    w.bench.tick();
+  }
+  w.bench.wait(
+      "sets", [&] { return w.set.pending() == 0; }, 10000);
+  w.read_back();
+  w.finish();
+}
+
+TEMPLATE_TEST_CASE("arp_accum sets a row per cycle while sums go out, in FP32 one per two", "",
+                   A128, A1024) {
+  for (const bool wide : {false, true}) {
+    World<TestType> w;
+    w.begin_all();
+    w.finish();
+    const uint64_t before = w.set.cycles().size();
+    for (uint32_t i = 0; i < 200; ++i) {
+      const uint32_t row = 2 * (i % 2);
+      w.set.push(
+          {row, Element::kBf16, wide, false, false, false, w.numbers(Element::kBf16, false)});
+      w.push({row + 5 + i % 2, Element::kFp32, false, true, true, false,
+              w.numbers(Element::kFp32, false)});
+    }
+    w.finish();
+    w.bench.wait(
+        "sets", [&] { return w.set.pending() == 0; }, 1000);
+    const auto& at = w.set.cycles();
+    CHECK(at.back() - at[before] == (wide ? 2 * 199 : 199));
+  }
 }
 
 TEMPLATE_TEST_CASE("arp_accum rounds once when it sums in FP32, at every addition otherwise", "",

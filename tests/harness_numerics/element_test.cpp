@@ -3,7 +3,11 @@
 // The arithmetic written from the rules against known sums and against the processor's own.
 #include "harness/numerics/element.hpp"
 
+#include <bit>
+
+#include "harness/collective/ring.hpp"
 #include "harness/numerics/machine.hpp"
+#include "harness/numerics/reduce.hpp"
 #include "tests/harness_numerics/vectors.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/rng.hpp"
@@ -100,4 +104,49 @@ TEST_CASE("element names, bytes and buffers") {
     CHECK(load(type, bytes, 3) == (element_bytes(type) == 2 ? 0x8001u : 0xFFFF8001u));
   }
   CHECK_THROWS_WITH(element_from_name("fp8"), rnic::test::contains_text("fp8"));
+}
+
+TEST_CASE("sums of buffers keep their order and round where they say") {
+  const auto buffer = [](Element type, std::vector<uint32_t> values) {
+    Buffer b(values.size() * element_bytes(type));
+    for (size_t i = 0; i < values.size(); ++i) store(type, b, i, values[i]);
+    return b;
+  };
+  constexpr Element kH = Element::kFp16;
+  // 1 + 2^-11 + 2^-11: rounded away twice, or once up.
+  const Buffer one = buffer(kH, {0x3C00, 0xBC00}), small = buffer(kH, {0x1000, 0x9000});
+  CHECK(sum_in_order(kH, Sum::kNative, {one, small, small}) == one);
+  CHECK(sum_in_order(kH, Sum::kFp32, {one, small, small}) == buffer(kH, {0x3C01, 0xBC01}));
+  CHECK(sum_in_order(kH, Sum::kNative, {small, small, one}) == buffer(kH, {0x3C01, 0xBC01}));
+  CHECK_THROWS(sum_in_order(kH, Sum::kNative, {}));
+  CHECK_THROWS(sum_in_order(kH, Sum::kNative, {one, buffer(kH, {0})}));
+  // Two ranks, two rounds of two chunks of one element: each chunk begins with its own rank, and a
+  // third rank shows the order.
+  const Buffer a = buffer(kH, {0x3C00, 0x3C00, 0x3C00, 0x3C00, 0x3C00, 0x3C00});
+  const Buffer b = buffer(kH, {0x1000, 0x1000, 0x1000, 0x1000, 0x1000, 0x1000});
+  // Chunk 0: (1 + s) + s = 1; chunk 1: (s + s) + 1 = 1 + 2^-10; chunk 2: (s + 1) + s = 1.
+  CHECK(ring_allreduce(kH, {a, b, b}, 2) ==
+        buffer(kH, {0x3C00, 0x3C01, 0x3C00, 0x3C00, 0x3C01, 0x3C00}));
+  CHECK_THROWS(ring_allreduce(kH, {a, b, b}, 8));
+}
+
+TEST_CASE("a ring of FP32 gives the same bits here and in the plan that the verbs follow") {
+  auto random = rng("ring");
+  for (const uint32_t ranks : {2u, 3u, 5u}) {
+    const size_t elements = size_t{ranks} * 24;
+    std::vector<std::vector<float>> floats(ranks);
+    std::vector<Buffer> buffers;
+    for (auto& f : floats) {
+      Buffer b(4 * elements);
+      for (size_t i = 0; i < elements; ++i) {
+        f.push_back(static_cast<float>(random.below(1u << 20)) / 1048576.0f - 0.4f);
+        store(Element::kFp32, b, i, std::bit_cast<uint32_t>(f.back()));
+      }
+      buffers.push_back(b);
+    }
+    const auto want = rnic::collective::ring_sum(floats);
+    const Buffer got = ring_allreduce(Element::kFp32, buffers, 4 * elements / ranks);
+    for (size_t i = 0; i < elements; ++i)
+      CHECK(load(Element::kFp32, got, i) == std::bit_cast<uint32_t>(want[i]));
+  }
 }

@@ -25,12 +25,12 @@
 
 namespace rnic::test {
 
-// A packed struct of rnic_pkg, its fields placed as the package itself lists them (others may add
-// fields).
+// A packed struct of rnic_pkg or another package, its fields placed as the package itself lists
+// them (others may add fields). Fields that are structs are left out.
 class PkgStruct {
  public:
-  explicit PkgStruct(const std::string& name) {
-    std::ifstream file(RNIC_SOURCE_DIR "/rtl/pkg/rnic_pkg.sv");
+  explicit PkgStruct(const std::string& name, const std::string& package = "rnic_pkg") {
+    std::ifstream file(RNIC_SOURCE_DIR "/rtl/pkg/" + package + ".sv");
     std::string line;
     std::vector<std::pair<std::string, size_t>> fields;
     const std::regex field(R"(^\s*logic\s*(?:\[(\d+):0\])?\s*(\w+)\s*;.*)");
@@ -47,7 +47,7 @@ class PkgStruct {
       }
       return;
     }
-    throw std::runtime_error("rnic_pkg has no struct " + name);
+    throw std::runtime_error(package + " has no struct " + name);
   }
 
   size_t width() const { return width_; }
