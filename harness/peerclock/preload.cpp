@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "harness/peerclock/page.hpp"
 #include "harness/peerclock/rate.hpp"
@@ -59,6 +60,36 @@ Page* page() {
   return p;
 }
 
+// How long this thread has waited for a processor, as the kernel counts it; 0 where it does not.
+class Waits {
+ public:
+  ~Waits() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  // Since the last call.
+  int64_t news() {
+    const int64_t real = real_ns();
+    if (real - read_at_ < kLookNs) return 0;
+    read_at_ = real;
+    if (fd_ == kUnopened) fd_ = ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    char text[64];
+    const ssize_t n = fd_ < 0 ? -1 : ::pread(fd_, text, sizeof text - 1, 0);
+    if (n <= 0) return 0;
+    text[n] = '\0';
+    char* second = text;  // "RUN WAITED SLICES", nanoseconds
+    std::strtoll(text, &second, 10);
+    const int64_t before = std::exchange(waited_, std::strtoll(second, nullptr, 10));
+    return before < 0 ? 0 : waited_ - before;
+  }
+
+ private:
+  static constexpr int64_t kLookNs = 500'000;
+  static constexpr int kUnopened = -2;
+  int fd_ = kUnopened;
+  int64_t read_at_ = 0, waited_ = -1;
+};
+thread_local Waits waits;
+
 struct Guard {
   explicit Guard(std::atomic_flag& f) : flag(f) {
     while (flag.test_and_set(std::memory_order_acquire)) ::sched_yield();
@@ -71,12 +102,14 @@ struct Guard {
 class Clock {
  public:
   int64_t now() {
+    const int64_t waited = waits.news();
     const Guard guard(lock_);
-    return clock_.advance(*page(), real_ns());
+    return clock_.advance(*page(), real_ns(), waited);
   }
   void note_frame() {
+    const int64_t waited = waits.news();
     const Guard guard(lock_);
-    clock_.frame_at(clock_.advance(*page(), real_ns()));
+    clock_.frame_at(clock_.advance(*page(), real_ns(), waited));
   }
   bool busy() {
     const Guard guard(lock_);

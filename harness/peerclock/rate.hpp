@@ -21,21 +21,30 @@ inline constexpr int64_t kSlow = 8;
 inline constexpr int64_t kStretchNs = 10 * kMs;
 inline constexpr int64_t kNapNs = 5 * kMs;
 inline constexpr int64_t kHeldNapNs = kMs;
+// Time in which a thread of the emulator waited for a processor does not count. It is heard of when
+// the wait is over, and may have counted then: so much of it is made good.
+inline constexpr int64_t kMaxDebtNs = 50 * kMs;
 
 class Rate {
  public:
-  // The clock at this real time. Not earlier than at the last call.
-  int64_t advance(Page& p, int64_t real) {
+  // The clock at this real time. Not earlier than at the last call. `waited`: how long the
+  // emulator has waited for a processor since the last call, as far as it is known by now.
+  int64_t advance(Page& p, int64_t real, int64_t waited = 0) {
     if (last_ == 0) now_ = last_ = real;
     const bool stands = held(p);
     int64_t passed = std::max<int64_t>(0, real - std::max(last_, p.released_ns.load()));
     last_ = std::max(last_, real);
     if (stands) {
-      passed = 0;
+      passed = debt_ = 0;
     } else if (busy(p)) {
-      rest_ += std::min(passed, kStretchNs);
+      debt_ = std::min(debt_ + waited, kMaxDebtNs);
+      const int64_t paid = std::min(debt_, passed);
+      debt_ -= paid;
+      rest_ += std::min(passed - paid, kStretchNs);
       passed = rest_ / kSlow;
       rest_ %= kSlow;
+    } else {
+      debt_ = 0;
     }
     now_ += passed;
     p.now_ns = now_;
@@ -47,7 +56,7 @@ class Rate {
   }
 
  private:
-  int64_t last_ = 0, now_ = 0, frame_ = -kBusyNs, rest_ = 0;
+  int64_t last_ = 0, now_ = 0, frame_ = -kBusyNs, rest_ = 0, debt_ = 0;
 };
 
 // How long to sleep in real time for what shall be `ns` of the clock.

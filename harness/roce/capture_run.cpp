@@ -92,6 +92,7 @@ SideParams params_of(const Json& list, const std::string& own, const std::string
   const bool vt = own.rfind("vt", 0) == 0;
   p.receives = static_cast<uint32_t>(vt ? option(own + " ", "-n").value_or(16) : 512);
   if (vt) p.receive_bytes = static_cast<uint32_t>(option(own + " ", "-z").value_or(65536));
+  if (const auto n = field(j, "receive_bytes")) p.receive_bytes = static_cast<uint32_t>(*n);
   return p;
 }
 

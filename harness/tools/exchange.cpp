@@ -105,8 +105,12 @@ Task<uint32_t> hello_server(Scheduler& s, Channel& c, uint32_t mtu) {
 Waits waits_of(Kind kind, Verb verb) {
   const bool latency = kind == Kind::kLatency;
   // The latency of WRITEs ends with the connection.
-  if (latency && verb == Verb::kWrite) return {.before = 2, .each_size = 0, .after = 0};
-  return {.before = 1, .each_size = latency || verb == Verb::kSend ? 1u : 0u, .after = 1};
+  if (latency && verb == Verb::kWrite) return {.before = 2, .after = 0};
+  const bool send = verb == Verb::kSend;
+  return {.before = 1,
+          .each_size = latency || send ? 1u : 0u,
+          .behind = send && !latency ? 1u : 0u,
+          .after = 1};
 }
 
 Bytes encode_keys(const Channel& c, const Keys& keys) {

@@ -43,6 +43,7 @@ struct BandwidthReport {
 struct Waits {
   unsigned before = 1;     // the traffic
   unsigned each_size = 0;  // and once more before that of a size
+  unsigned behind = 0;     // each size of several (-a)
   unsigned after = 1;      // the traffic
 };
 Waits waits_of(Kind kind, Verb verb);

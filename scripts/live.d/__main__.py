@@ -46,7 +46,7 @@ def arguments(words):
     parser.add_argument("--json", metavar="F", help="results as JSON")
     parser.add_argument("--out", metavar="DIR", default="out/live", help="captures, logs, scenarios (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the simulations (default %(default)s)")
-    parser.add_argument("--limit", type=float, default=120, metavar="S", help="seconds of one case (default %(default)s)")
+    parser.add_argument("--limit", type=float, default=300, metavar="S", help="seconds of one case (default %(default)s)")
     parser.add_argument("--keep", action="store_true", help="keeps the folder with the peer's console and sockets")
     parser.add_argument("--prepare", action="store_true", help="only prepares the peer")
     parser.add_argument("--anew", action="store_true", help="fetches the peer's packages again")
@@ -115,6 +115,7 @@ def perform(options):
     say(decode.compare(outcomes))
     say(report.deviations(outcomes))
     say(report.replays(outcomes))
+    say(report.quickness(outcomes))
     text, failed = report.summary(outcomes, time.monotonic() - began)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps([outcome.report() for outcome in outcomes], indent=1) + "\n")

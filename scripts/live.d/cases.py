@@ -14,6 +14,7 @@ PINGPONG = ["ibv_rc_pingpong", "ibv_uc_pingpong", "ibv_ud_pingpong"]
 ONE_SIDED = ["ib_write_bw", "ib_write_lat", "ib_read_bw", "ib_read_lat"]
 SEND = ["ib_send_bw", "ib_send_lat"]
 ATOMIC = ["ib_atomic_bw", "ib_atomic_lat"]
+INLINED = ["ib_write_bw", "ib_write_lat", "ib_send_bw", "ib_send_lat"]
 RPING = "rping"
 TOOLS = [*PINGPONG, *ONE_SIDED, *SEND, *ATOMIC, RPING]
 ROLES = ["server", "client"]  # of the NIC
@@ -46,6 +47,7 @@ class Case:
     kill_after: int = 0  # the peer's tool is killed when so many frames have left the NIC
     beside: "Case | None" = None  # runs at the same time, must not be disturbed
     reset_after: int = 0
+    afterwards: "Case | None" = None  # runs when the NIC is up again
     patience: str = "3 s"
     limit: int = 0  # seconds of wall time, when longer than usual
     nobody: bool = False  # the client asks at a port where nobody listens
@@ -67,11 +69,6 @@ class Case:
         """Nothing goes wrong on the wire or at the ends: no retransmission, no error counter."""
         return self.resent is None and not self.faults
 
-    @property
-    def reliable(self):
-        """On RC QPs."""
-        return not self.tool.startswith(("ibv_uc", "ibv_ud")) and "-c U" not in self.options
-
     def pingpong(self):
         return self.tool.startswith("ibv_")
 
@@ -84,7 +81,7 @@ class Case:
         """Command line of one side."""
         words = [self.tool]
         if self.tool == RPING:
-            words += ["-c" if host else "-s", "-C", self.count, "-S", self.size]
+            words += ["-c" if host else "-s", "-C", self.count, "-S", self.size, "-V"]  # the client compares its data
             if host:
                 words += ["-a", host]
             elif peer and self.gid != 1:
@@ -210,11 +207,18 @@ def soak():
         for kind in ATOMIC_KINDS:
             for gid in GIDS:
                 cases += both(**atomic(tool, kind, count=20, gid=gid))
-    for tool in ("ib_write_bw", "ib_read_bw", "ib_send_bw", "ib_write_lat"):
-        cases += both(tool, size=1024 * KIB, mtu=4096, options="-a", tag="all-sizes", limit=1200)
+    cases += [case for mtu in MTUS for case in both(**atomic("ib_atomic_bw", "FETCH_AND_ADD", mtu=mtu))]
+    for tool in [*ONE_SIDED, *SEND]:
+        cases += both(tool, size=8192 * KIB, mtu=4096, options="-a", tag="all-sizes", limit=1200)
+    for tool in INLINED:
+        for size in (1, 4, 31, 32, 33, 500, 928):
+            cases += both(tool, size=size, options="-I 928", tag="inline")
     for transport in ("UC", "UD"):
         for tool in SEND:
             cases += both(tool, size=1000, options=f"-c {transport}", tag=transport.lower())
+    for mtu in MTUS:
+        for gid in GIDS:
+            cases += both("ib_send_bw", size=mtu, mtu=mtu, gid=gid, options="-c UD", tag="ud")
     for tool in ("ib_write_bw", "ib_write_lat"):
         cases += both(tool, size=5000, options="-c UC", tag="uc")
     for size in (26, 64, 1000, 4096, 4097, 65535):
@@ -256,25 +260,59 @@ def wire_faults():
     return cases
 
 
-def trouble():
-    """Receiver not ready, wrong keys, a peer that dies, a NIC that is reset."""
+def late_faults():
+    """Trouble beside one verb on one QP: frames that the MAC throws away, several QPs, the verbs of a ping."""
+    cases = []
+    for role in ROLES:
+        for end, word in (("a", "out"), ("b", "in")):
+            rule = {"from": end, "packet": "roce", "nth": 2, "every": 5, "count": 3}
+            keys = {"role": role, "resent": {}, "patience": "500 ms"}
+            cases += [
+                Case("ib_send_bw", size=5000, tag=f"corrupt-fcs-{word}", faults=[{"do": "corrupt", **rule}], **keys),
+                Case("ib_write_bw", size=5000, qps=4, tag=f"drop-{word}", faults=[{"do": "drop", **rule}], **keys),
+                Case(RPING, size=5000, count=20, mtu=CM_MTU, tag=f"drop-{word}", faults=[{"do": "drop", **rule, "nth": 9}], **keys),
+                Case(RPING, size=5000, count=20, mtu=CM_MTU, tag=f"corrupt-{word}",
+                     faults=[{"do": "corrupt", "fcs": "good", **rule, "nth": 9}], **keys),
+            ]  # fmt: skip
+    return cases
+
+
+def not_ready():
     return [
         Case("ib_send_bw", "client", size=2000, count=8, peer_options="-r 1", tag="rnr", resent={"nic": 1},
              peer_counters={"send_rnr_err": 1}),
         Case("ib_send_bw", "server", size=2000, count=40, nic_options="-r 1", tag="rnr", resent={"peer": 1},
              peer_counters={"rcvd_rnr_err": 1}),
-        *(Case(tool, "client", size=3000, tag="wrong-key", wrong_key=True, expect="REM_ACCESS_ERR", resent={},
-               peer_fails=True)
-          for tool in ("ib_write_bw", "ib_read_bw")),
-        *(Case(tool, "server", size=3000, tag="wrong-key", wrong_key=True, expect="REM_ACCESS_ERR", resent={},
-               peer_fails=True)
-          for tool in ("ib_write_bw", "ib_read_bw")),
-        Case("ib_write_bw", "client", size=256 * KIB, tag="killed", kill_after=150, expect="RETRY_EXC_ERR",
-             resent={}, patience="500 ms",
-             beside=Case("ib_write_bw", "client", size=64 * KIB)),
-        Case("ib_write_bw", "client", size=256 * KIB, tag="reset", reset_after=100, expect="RESET", resent={},
-             patience="500 ms", peer_fails=True),
     ]  # fmt: skip
+
+
+def wrong_keys():
+    """The NIC's request is refused, or the NIC refuses that of the peer."""
+    keys = {"wrong_key": True, "expect": "REM_ACCESS_ERR", "resent": {}, "peer_fails": True}
+    cases = [case for tool in ("ib_write_bw", "ib_read_bw") for case in both(tool, size=3000, tag="wrong-key", **keys)]
+    return [*cases, *both(**atomic("ib_atomic_bw", "FETCH_AND_ADD", tag="wrong-key", **keys))]
+
+
+def killed():
+    """The peer's tool goes in mid-message; another QP goes on."""
+    keys = {"expect": "RETRY_EXC_ERR", "resent": {}, "patience": "500 ms", "tag": "killed"}
+    return [Case(tool, "client", size=32 * KIB, count=count, kill_after=frames_out,
+                 beside=Case("ib_write_bw", "client", size=32 * KIB), **keys)
+            for tool, count, frames_out in (("ib_write_bw", 5, 150), ("ib_send_bw", 5, 150), ("ib_read_bw", 40, 90))]  # fmt: skip
+
+
+def reset():
+    """The NIC is reset in mid-message, as requester and as responder, and works again afterwards."""
+    keys = {"size": 256 * KIB, "tag": "reset", "expect": "RESET", "resent": {}, "patience": "500 ms", "peer_fails": True}
+    cut = [Case(tool, "client", reset_after=100, **keys) for tool in ("ib_write_bw", "ib_send_bw")]
+    return [*cut, *(Case(tool, role, reset_after=frames_out, afterwards=Case("ib_write_bw", role, size=10000), **keys)
+                    for tool, role, frames_out in (("ib_read_bw", "client", 2), ("ib_write_bw", "server", 6),
+                                                   ("ib_read_bw", "server", 100)))]  # fmt: skip
+
+
+def trouble():
+    """Receiver not ready, wrong keys, a peer that dies, a NIC that is reset."""
+    return [*late_faults(), *not_ready(), *wrong_keys(), *killed(), *reset()]
 
 
 def cm_faults():
@@ -311,6 +349,8 @@ def few_faults():
               "ib_send_bw-server-5000B-mtu1024-v4-duplicate-in", "ib_write_bw-server-5000B-mtu1024-v4-reorder-in",
               "ib_read_bw-server-5000B-mtu1024-v4-corrupt-out", "ib_send_bw-client-5000B-mtu1024-v4-corrupt-in",
               "ib_atomic_bw-client-8B-mtu1024-v4-add-drop-out",
+              "ib_send_bw-client-2000B-mtu1024-v4-rnr", "ib_write_bw-server-3000B-mtu1024-v4-wrong-key",
+              "ib_write_bw-client-32768B-mtu1024-v4-killed", "ib_write_bw-client-262144B-mtu1024-v4-reset",
               "rping-client-200B-mtu4096-v4-lost-req", "rping-server-200B-mtu4096-v4-lost-rtu",
               "rping-client-200B-mtu4096-v4-lost-rep", "rping-client-200B-mtu4096-v4-nobody"]  # fmt: skip
     known = {case.name: case for case in faults()}

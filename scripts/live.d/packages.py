@@ -10,11 +10,13 @@ import pathlib
 import platform
 import re
 import subprocess
+import time
 
 from errors import Unavailable
 
 USERLAND = ["perftest", "ibverbs-utils", "ibverbs-providers", "rdmacm-utils", "iproute2", "busybox-static"]
 KERNEL = "linux-image-amd64"
+PAUSES = [0, 15, 60]  # seconds before the next try, when packages could not be fetched
 
 
 def system():
@@ -38,7 +40,8 @@ def run(command, what, **options):
         raise Unavailable(f"{what}: no program {error.filename}") from None
     if done.returncode != 0:
         lines = (done.stderr or done.stdout).strip().splitlines()
-        raise Unavailable(f"{what}: {lines[-1] if lines else f'status {done.returncode}'}")
+        reasons = [line for line in lines if line.startswith("E: ")][:2] or lines[-1:]  # apt's last line is only advice
+        raise Unavailable(f"{what}: {'; '.join(reasons) or f'status {done.returncode}'}")
     return done.stdout
 
 
@@ -59,6 +62,9 @@ class Archive:
             "Debug::NoLocking": "1",
             "APT::Install-Recommends": "false",
             "APT::Sandbox::User": "root",
+            "Acquire::Retries": "3",
+            "Acquire::http::Timeout": "30",
+            "Acquire::https::Timeout": "30",
         }
         command = ["apt-get", "-q", "-y"]
         for key, value in options.items():
@@ -83,6 +89,25 @@ def refresh():
     """Fetches the package lists anew, where that is allowed."""
     command = ["apt-get", "-q", "update"]
     run(command if os.geteuid() == 0 else ["sudo", "-n", *command], "apt-get update")
+
+
+def fetch(archive, say):
+    """The archive's packages. Lists may be old and servers busy: the lists are fetched anew, then it is tried again;
+    what has come already is kept."""
+    for pause in PAUSES:
+        try:
+            return archive.fetch()
+        except Unavailable as error:
+            say(f"{error}; trying again in {pause} s, with new package lists")
+        time.sleep(pause)
+        try:
+            refresh()
+        except Unavailable as error:
+            say(str(error))
+    try:
+        return archive.fetch()
+    except Unavailable as error:
+        raise Unavailable(f"the peer's packages could not be fetched, tried {len(PAUSES) + 1} times: {error}") from None
 
 
 def unpack(archives, folder):

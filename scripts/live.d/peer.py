@@ -97,7 +97,7 @@ class Peer:
         if self.program is not None:
             process.end(self.program)
 
-    def boot(self, limit=240):
+    def boot(self, limit=600):
         began = time.monotonic()
         (self.run / "image.cpio").write_bytes((self.folder / "image.cpio").read_bytes() + image.guest_scripts())
         if not self.holder.exists():

@@ -45,12 +45,7 @@ def build(folder, say):
     with tempfile.TemporaryDirectory(prefix="rnic-live-") as work:
         archive = packages.Archive(pathlib.Path(work) / "apt")
         say("fetching the packages of the peer (some 85 MB; nothing is installed)")
-        try:
-            archives = archive.fetch()
-        except Unavailable as error:
-            say(f"{error}; fetching the package lists anew")
-            packages.refresh()
-            archives = archive.fetch()
+        archives = packages.fetch(archive, say)
         say(f"unpacking {len(archives)} packages, making the image")
         root = pathlib.Path(work) / "root"
         packages.unpack(archives, root)

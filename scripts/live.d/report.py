@@ -4,6 +4,7 @@
 COLUMNS = [("tool", 16), ("NIC is", 6), ("size", 8), ("count", 5), ("QPs", 3), ("MTU", 4), ("address", 15),
            ("verdict", 7), ("again NIC", 9), ("again peer", 10), ("wall s", 6), ("", 0)]  # fmt: skip
 NUMBERS = {"size", "count", "QPs", "MTU", "again NIC", "again peer", "wall s"}
+SMALL = 64
 ADDRESS = {0: "IPv6 link-local", 1: "IPv4", 2: "IPv6"}
 
 
@@ -41,3 +42,12 @@ def deviations(outcomes):
 def replays(outcomes):
     done = sum(outcome.replay == "replayed" for outcome in outcomes)
     return f"{done} captures replay"
+
+
+def quickness(outcomes):
+    """Wall time of what is smallest: five messages on a clean wire."""
+    small = [outcome for outcome in outcomes if outcome.case.clean and outcome.case.size <= SMALL and outcome.case.count == 5]
+    if not small:
+        return f"no run of 5 messages of at most {SMALL} bytes"
+    slowest = max(small, key=lambda outcome: outcome.seconds)
+    return f"5 messages of at most {SMALL} bytes: {slowest.seconds:.1f} s at most ({slowest.case.name})"

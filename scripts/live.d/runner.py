@@ -110,7 +110,7 @@ class Runner:
     # Both sides, to their ends.
 
     def _jobs(self, case, stack):
-        pairs = [case] if case.beside is None else [case, case.beside]
+        pairs = [entry for entry in (case, case.beside, case.afterwards) if entry is not None]
         ports = self.peer.forwarded if case.role == "client" else free_ports(2)
         if case.over_cm:
             ports = [CM_PORT, CM_PORT + 10]  # not of this machine
@@ -131,17 +131,20 @@ class Runner:
                 wait = self.peer.wait_cm_listening if case.over_cm else self.peer.wait_listening
                 if not wait(job.port, job.name):
                     raise LiveError(f"the peer's {job.case.tool} ended: {self.peer.output(job.name).strip()[-300:]}")
-        runs = [(" & ".join(job.nic for job in jobs), case.expect)]
+        at_once = [job for job in jobs if job.case is not case.afterwards]
+        later = jobs[len(at_once) :]
+        runs = [(" & ".join(job.nic for job in at_once), case.expect), *((job.nic, "SUCCESS") for job in later)]
         path = self.out / f"{case.name}.yaml"
         self.cases += 1
         scenario.write(path, case, runs, self.seed + 7 * self.cases if case.over_cm else self.seed, limit)
         program = stack.enter_context(simulator.Simulator(self._command(path, outcome), outcome.folder / "rnic-sim.log"))
         program.wait_line("rnic-sim: ready", limit)
         if case.role == "server":
-            for job in jobs:
+            for job in at_once:
                 program.wait_line("rnic-sim: listening", 30)
                 self.peer.start(job.name, job.peer)
         self._kill(case, jobs, program)
+        self._afterwards(case, jobs[0], later, program, limit)
         status = program.wait(end - time.monotonic())
         if status is None:
             raise LiveError(f"rnic-sim did not end within {limit} s")
@@ -165,6 +168,15 @@ class Runner:
         self.peer.kill(jobs[0].name)
         self.peer.wait(jobs[0].name, 30)
         program.go_on()
+
+    def _afterwards(self, case, first, later, program, limit):
+        """What the NIC does when it is up again; the peer's first tool does not know that its QP is gone."""
+        for job in later:
+            program.wait_line("rnic-sim: ended", limit)
+            self.peer.kill(first.name)
+            if case.role == "server":
+                program.wait_line("rnic-sim: listening", 30)
+                self.peer.start(job.name, job.peer)
 
     def _peer_end(self, case, jobs, outcome, end):
         for job in jobs:
@@ -216,6 +228,10 @@ class Runner:
             if run["verdict"] != "pass":
                 outcome.problems.append(f"{run['command']}: {run['problem']}")
         outcome.problems += [text for text in result["problems"] if text not in outcome.problems]
+        for run in result["runs"][1:] if case.afterwards else []:
+            again = {side: number for side, number in run["resent"].items() if number}
+            if again:
+                outcome.problems.append(f"{run['command']}: sent again after a reset: {again}")
         if case.by_data and not result["cm"]["established_by_data"]:
             outcome.problems.append("no connection was established by data before its RTU")
 

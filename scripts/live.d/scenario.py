@@ -45,11 +45,11 @@ def tree(case, runs, seed, limit):
         entry = {"run": command}
         if expect != "SUCCESS":
             entry["expect"] = expect
-        if case.reset_after:
-            entry["reset_after"] = case.reset_after
-        if case.kill_after:
-            entry["pause_after"] = case.kill_after
         live["runs"].append(entry)
+    if case.reset_after:
+        live["runs"][0]["reset_after"] = case.reset_after
+    if case.kill_after:
+        live["runs"][0]["pause_after"] = case.kill_after
     result = {"title": case.name, "seed": seed, "nic": {"mtu": case.mtu}, "live": live}
     if case.faults:
         result["wire"] = {"faults": case.faults}

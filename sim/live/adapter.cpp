@@ -29,6 +29,7 @@ driver::Ip driver_ip(const roce::IpAddr& ip) {
 }
 
 constexpr uint32_t kLogMaxCq = 15;
+constexpr uint64_t kFirstVa = uint64_t{0x10} << 32;
 constexpr uint32_t kFirstMr = 16;  // those below stay free for a replay's own
 
 }  // namespace
@@ -132,7 +133,10 @@ Buffer& Adapter::add_memory(uint64_t size, Access access, Life life) {
   m->life = life;
   m->buffer = node_.dma().alloc(size);
   m->index = take(next_mr_, kFirstMr, static_cast<uint32_t>(mr_used_.size()), mr_used_);
-  m->va = uint64_t{m->index} << 32 | (m->buffer.bus_addr() & mem::kPageMask);
+  // Those of one run lie close together, a page that is nobody's between them.
+  const uint64_t end = memories_.empty() ? kFirstVa : memories_.back()->va + memories_.back()->size;
+  m->va = ((end + 2 * mem::kPageBytes - 1) & ~uint64_t{mem::kPageMask}) +
+          (m->buffer.bus_addr() & mem::kPageMask);
   m->remote = access == kRemote;
   driver::MrRequest r;
   r.index = m->index;

@@ -312,7 +312,7 @@ void DataCheck::store(uint64_t va, std::span<const uint8_t> bytes) {
 
 uint64_t DataCheck::apply_atomic(const roce::FrameView& v) {
   Region* r = region_at(v.va, 8);
-  if (r == nullptr) return 0;
+  if (r == nullptr || r->memory->key != v.rkey) return 0;  // the NIC must refuse it
   uint8_t* p = r->image.data() + (v.va - r->memory->va);
   const uint64_t old = roce::load_le64(p);
   if (v.info().kind == roce::MsgKind::kFetchAdd) {

@@ -350,13 +350,13 @@ json LiveSession::result() const {
 void LiveSession::write_wire_json() const {
   std::vector<const RunResult*> list;
   for (const RunResult& r : results_) {
-    // What can be replayed: RC, one QP, one role in a file, keys that both sides know, receives
-    // that were always there. rping's client has two memories with a key each, a replay has one.
-    const bool known = r.tool.status == kSuccess || r.options.server();
-    const bool one_memory = r.options.kind != tools::Kind::kRping;
-    const bool whole = r.alone && known && one_memory && !r.waited &&
-                       r.options.service == tools::Service::kRc && r.tool.theirs.size() == 1 &&
-                       r.last_frame > r.first_frame;
+    // What can be replayed: one role in a file, whole, keys that both sides know, receives that
+    // were always there.
+    const std::string& status = r.tool.status;
+    const bool cut = status == kReset || status == "CM_DISCONNECTED";
+    const bool known = status == kSuccess || (r.options.server() && !cut);
+    const bool paired = !r.tool.theirs.empty() && r.tool.theirs.size() == r.tool.mine.size();
+    const bool whole = r.alone && known && paired && !r.waited && r.last_frame > r.first_frame;
     if (whole && (list.empty() || list[0]->options.client() == r.options.client()))
       list.push_back(&r);
   }
@@ -374,29 +374,32 @@ void LiveSession::write_wire_json() const {
   const std::string nic = roce::to_string(settings_.mac), peer = roce::to_string(*peer_mac);
   json runs = json::array();
   for (const RunResult* r : list) {
-    const auto side = [&](const std::vector<tools::Keys>& keys) {
-      json out = json::array();
-      for (const tools::Keys& k : keys) {
-        json one = {{"qpn", fmt::format("{:#06x}", k.qpn)},
-                    {"psn", fmt::format("{:#08x}", k.psn)},
-                    {"gid", gid_text(k.gid)},
-                    {"mtu", std::to_string(r->tool.mtu)}};
-        if (k.rkey != 0) {
-          one["rkey"] = fmt::format("{:#010x}", k.rkey);
-          one["vaddr"] = fmt::format("{:#x}", k.vaddr);
-        }
-        out.push_back(std::move(one));
+    const auto side = [&](const tools::Keys& k) {
+      json one = {{"qpn", fmt::format("{:#06x}", k.qpn)},
+                  {"psn", fmt::format("{:#08x}", k.psn)},
+                  {"gid", gid_text(k.gid)},
+                  {"mtu", std::to_string(r->tool.mtu)},
+                  {"receive_bytes", std::to_string(r->options.largest())}};
+      if (k.rkey != 0) {
+        one["rkey"] = fmt::format("{:#010x}", k.rkey);
+        one["vaddr"] = fmt::format("{:#x}", k.vaddr);
       }
-      return out;
+      return json::array({one});
     };
-    const json mine = side(r->tool.mine), theirs = side(r->tool.theirs);
-    runs.push_back({{"client_A", r->options.client() ? r->options.command : r->options.tool},
-                    {"server_B", r->options.client() ? r->options.tool : r->options.command},
-                    {"frames", {r->first_frame, r->last_frame - 1}},
-                    {"params",
-                     {{"A_client", nic_is_client ? mine : theirs},
-                      {"B_server", nic_is_client ? theirs : mine}}}});
-    if (r->options.cm) runs.back()["only_qps"] = true;
+    // Each QP is a run of its own, which leaves the others' frames out; those of a connection
+    // manager are found by what it said.
+    const size_t qps = r->options.cm ? 1 : r->tool.mine.size();
+    for (size_t n = 0; n < qps; ++n) {
+      const json mine = side(r->tool.mine[n]), theirs = side(r->tool.theirs[n]);
+      runs.push_back({{"client_A", r->options.client() ? r->options.command : r->options.tool},
+                      {"server_B", r->options.client() ? r->options.tool : r->options.command},
+                      {"frames", {r->first_frame, r->last_frame - 1}},
+                      {"params",
+                       {{"A_client", nic_is_client ? mine : theirs},
+                        {"B_server", nic_is_client ? theirs : mine}}}});
+      // Before and beside it: connection managers, other QPs, what a peer still sends to old ones.
+      if (r->options.cm || qps > 1 || results_.size() > 1) runs.back()["only_qps"] = true;
+    }
   }
   json all = {{"file", "wire.pcap"},
               {"title", "rnic-sim live " + settings_.world.title},
@@ -405,8 +408,8 @@ void LiveSession::write_wire_json() const {
               {"frames", world_->record().frames()},
               {"wire_events", events},
               {"runs", runs}};
-  // What our responder answers to repeats depends on when they come.
-  if (!nic_is_client) all["times"] = "wire";
+  // What our responder answers to repeats depends on when they come. rping asks both ways.
+  if (!nic_is_client || list[0]->options.kind == tools::Kind::kRping) all["times"] = "wire";
   std::ofstream(options_.wire_json) << all.dump(1) << "\n";
 }
 

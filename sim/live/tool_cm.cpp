@@ -197,7 +197,8 @@ unsigned ToolRun::cm_rounds() const {
   const tools::Waits w = tools::waits_of(options_.kind, options_.verb);
   const auto sizes = static_cast<unsigned>(options_.sizes().size());
   const bool reported = options_.kind == Kind::kBandwidth && options_.verb != Verb::kSend;
-  return 2 * options_.qps + w.before + w.each_size * sizes + w.after + (reported ? 1 : 0);
+  const unsigned each = w.each_size + (options_.all ? w.behind : 0);
+  return 2 * options_.qps + w.before + each * sizes + w.after + (reported ? 1 : 0);
 }
 
 // Its connections are gone for so long that nothing comes any more.

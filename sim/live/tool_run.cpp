@@ -519,6 +519,7 @@ Task<void> ToolRun::perftest_client() {
     if (!latency) {
       co_await bandwidth(size, report);
       print_(tools::bandwidth_line(report, options_.gbits));
+      if (options_.all) co_await wait_for_peer(waits.behind);
     } else {
       if (options_.verb == Verb::kSend) {
         co_await echo(size, options_.count, true, samples);

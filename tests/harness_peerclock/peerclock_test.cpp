@@ -88,6 +88,41 @@ TEST_CASE("the clock is slow while frames are exchanged, whoever looks how often
   }
 }
 
+TEST_CASE("time in which the emulator waits for a processor does not count while frames go") {
+  Page p{};
+  Rate r;
+  p.attached = 1;
+  int64_t real = kStart;
+  r.frame_at(r.advance(p, real));
+  SECTION("a wait that ends as one looks") {
+    CHECK(r.advance(p, real += 9 * kMs, 8 * kMs) == kStart + kMs / kSlow);
+  }
+  SECTION("a wait that has counted already, since another thread looked") {
+    for (int i = 0; i < 8; ++i) r.advance(p, real += kMs);
+    CHECK(r.advance(p, real, 8 * kMs) == kStart + kMs);
+    CHECK(r.advance(p, real += 8 * kMs) == kStart + kMs);
+    CHECK(r.advance(p, real += 8 * kMs) == kStart + 2 * kMs);
+  }
+  SECTION("not more than so much of it is made good") {
+    CHECK(r.advance(p, real, 3600 * kSecond) == kStart);
+    CHECK(r.advance(p, real += kMaxDebtNs) == kStart);
+    CHECK(r.advance(p, real += 8 * kMs) == kStart + kMs);
+  }
+  SECTION("what was waited while the clock stood, or was the real one, is of no account") {
+    p.sending = 1;
+    r.advance(p, real += kSecond, 40 * kMs);
+    p.sending = 0;
+    p.released_ns = real;
+    CHECK(r.advance(p, real += 8 * kMs) == kStart + kMs);
+    p.attached = 0;
+    r.advance(p, real += kSecond, 40 * kMs);
+    p.attached = 1;
+    const int64_t now = r.advance(p, real);
+    r.frame_at(now);
+    CHECK(r.advance(p, real += 8 * kMs) == now + kMs);
+  }
+}
+
 TEST_CASE("sleeps end soon enough to see the clock go on, and are stretched with it") {
   CHECK(sleep_of(1, true, true) == kHeldNapNs);
   CHECK(sleep_of(INT64_MAX, true, false) == kHeldNapNs);

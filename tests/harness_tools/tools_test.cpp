@@ -311,6 +311,11 @@ TEST_CASE("a client waits for its server as often as the recorded ones") {
   // gone after the last WRITE.
   const Waits w = waits_of(Kind::kLatency, Verb::kWrite);
   CHECK(w.before + w.each_size == 2);
+  // As perftest 4.5 does it between the sizes of -a.
+  for (const Verb verb : {Verb::kSend, Verb::kWrite, Verb::kRead, Verb::kAtomic}) {
+    CHECK(waits_of(Kind::kBandwidth, verb).behind == (verb == Verb::kSend ? 1u : 0u));
+    CHECK(waits_of(Kind::kLatency, verb).behind == 0);
+  }
   CHECK(w.after == 0);
 }
 

@@ -27,6 +27,30 @@ class Sets(unittest.TestCase):
         met = {(case.tool, case.role, rule["do"], rule["from"]) for case in cases.wire_faults() for rule in case.faults}
         self.assertEqual(len(met), 4 * 2 * 4 * 2)
 
+    def test_the_soak_has_every_mtu_and_address_of_every_tool_with_a_choice_of_them(self):
+        met = {(case.tool, case.role, case.mtu, case.gid) for case in cases.SETS["soak"]()}
+        for tool in [*cases.ONE_SIDED, *cases.SEND, "ibv_rc_pingpong", "ibv_uc_pingpong"]:
+            for role in cases.ROLES:
+                for mtu in cases.MTUS:
+                    self.assertTrue({(tool, role, mtu, gid) for gid in cases.GIDS} <= met)
+
+    def test_the_soak_has_all_sizes_of_every_tool_that_counts_them_up(self):
+        met = {(case.tool, case.role) for case in cases.SETS["soak"]() if "-a" in case.options.split()}
+        self.assertEqual(met, {(tool, role) for tool in [*cases.ONE_SIDED, *cases.SEND] for role in cases.ROLES})
+
+    def test_keys_are_wrong_for_every_verb_that_has_one_and_resets_meet_requester_and_responder(self):
+        wrong = {(case.tool, case.role) for case in cases.faults() if case.wrong_key}
+        self.assertEqual(wrong, {(tool, role) for tool in ("ib_write_bw", "ib_read_bw", "ib_atomic_bw") for role in cases.ROLES})
+        self.assertEqual({case.role for case in cases.faults() if case.reset_after}, set(cases.ROLES))
+        self.assertTrue(all(case.beside for case in cases.killed()))
+        self.assertEqual({case.role for case in cases.reset() if case.afterwards}, set(cases.ROLES))
+
+    def test_the_representative_set_has_every_kind_of_trouble(self):
+        known = cases.SETS["representative"]()
+        self.assertEqual({rule["do"] for case in known for rule in case.faults}, set(cases.FAULTS))
+        for kind in ("wrong_key", "kill_after", "reset_after", "peer_counters", "nobody"):
+            self.assertTrue(any(getattr(case, kind) for case in known), kind)
+
     def test_each_datagram_of_a_connection_is_lost_once_in_each_role(self):
         lost = {(case.role, rule["from"], rule["nth"]) for case in cases.cm_faults() for rule in case.faults if rule["do"] == "drop"}
         every = {(role, end, nth) for role, ends in (("client", "ab"), ("server", "ba"))
@@ -71,11 +95,11 @@ class Commands(unittest.TestCase):
 
     def test_tools_over_rdma_cm_meet_on_the_link(self):
         job = runner.Job(cases.Case("rping", "server", size=100, gid=2), "job0", 7)
-        self.assertEqual(job.nic, "rping -s -C 5 -S 100 -p 7")
-        self.assertEqual(job.peer, "rping -c -C 5 -S 100 -a fd77::9 -p 7")
+        self.assertEqual(job.nic, "rping -s -C 5 -S 100 -V -p 7")
+        self.assertEqual(job.peer, "rping -c -C 5 -S 100 -V -a fd77::9 -p 7")
         job = runner.Job(cases.Case("rping", "client", size=100, nobody=True), "job0", 7)
-        self.assertEqual(job.nic, "rping -c -C 5 -S 100 -a 10.77.0.10 -p 8")
-        self.assertEqual(job.peer, "rping -s -C 5 -S 100 -p 7")
+        self.assertEqual(job.nic, "rping -c -C 5 -S 100 -V -a 10.77.0.10 -p 8")
+        self.assertEqual(job.peer, "rping -s -C 5 -S 100 -V -p 7")
         job = runner.Job(cases.Case("ib_read_bw", "client", options="-R"), "job0", 7)
         self.assertEqual(job.nic, "ib_read_bw -x 1 -n 5 -F -s 64 -m 1024 -p 7 -R 10.77.0.10")
         self.assertEqual(job.peer, "ib_read_bw -x 1 -n 5 -F -s 64 -m 1024 -p 7 -R")
@@ -104,6 +128,11 @@ class Scenario(unittest.TestCase):
             "    - {run: 'ib_write_bw it''s', expect: 'REM_ACCESS_ERR', reset_after: 9}",
             "wire:", "  faults:", "    - {do: 'drop', nth: 2}"])  # fmt: skip
 
+    def test_only_the_first_run_is_reset(self):
+        case = cases.Case("ib_write_bw", "client", reset_after=9)
+        runs = scenario.tree(case, [("one", "RESET"), ("two", "SUCCESS")], seed=1, limit=60)["live"]["runs"]
+        self.assertEqual(runs, [{"run": "one", "expect": "RESET", "reset_after": 9}, {"run": "two"}])
+
 
 class Table(unittest.TestCase):
     def test_a_line_stands_below_its_head(self):
@@ -114,6 +143,12 @@ class Table(unittest.TestCase):
             self.assertLess(head.index(name), len(line))
         self.assertEqual(line.split(), ["ib_write_bw", "client", "1048576", "5", "1", "1024", "IPv4", "FAIL", "0", "0", "3.2", "rnr"])
         self.assertEqual(report.summary([outcome], 9.0)[1], [outcome])
+
+    def test_the_slowest_of_the_smallest_is_told(self):
+        sizes = {8: 2.5, 64: 4.25, 65: 9.0}
+        outcomes = [runner.Outcome(cases.Case("ib_write_bw", "client", size=size), seconds=time) for size, time in sizes.items()]
+        self.assertIn("4.2 s at most (ib_write_bw-client-64B", report.quickness(outcomes))
+        self.assertIn("no run", report.quickness(outcomes[2:]))
 
 
 if __name__ == "__main__":

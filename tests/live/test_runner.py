@@ -21,7 +21,8 @@ signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 words = sys.argv[1:]
 options = dict(zip(words[2::2], words[3::2]))
 folder = pathlib.Path(options["--out"]) / pathlib.Path(words[1]).stem
-print("rnic-sim: ready\\nrnic-sim: listening on 127.0.0.1:1: tool\\nrnic-sim: pause", flush=True)
+print("rnic-sim: ready\\nrnic-sim: listening on 127.0.0.1:1: tool\\nrnic-sim: pause\\nrnic-sim: ended: pass: tool\\n"
+      "rnic-sim: listening on 127.0.0.1:2: tool", flush=True)
 shutil.copy({capture!r}, folder / "wire.pcap")
 pathlib.Path(options["--json"]).write_text(json.dumps({result!r}))
 sys.exit({status})
@@ -164,6 +165,24 @@ class Judgement(unittest.TestCase):
         self.assertTrue(outcome.passed)
         self.assertEqual(peer.killed, ["job0"])
         self.assert_problem(run(killed)[0], "was not killed")
+
+    def test_a_second_tool_follows_when_the_nic_has_been_reset(self):
+        for role in cases.ROLES:
+            case = cases.Case("ib_write_bw", role, reset_after=5, expect="RESET", resent={}, peer_fails=True,
+                              afterwards=cases.Case("ib_read_bw", role, size=100))  # fmt: skip
+            peer = StandIn()
+            peer.wait = lambda job, limit: (137 if job == "job0" else 0, "its words")
+            outcome, _ = run(case, peer=peer)
+            self.assertEqual(outcome.problems, [])
+            self.assertEqual(peer.killed, ["job0"])
+            self.assertEqual([command.split()[0] for command in peer.commands], ["ib_write_bw", "ib_read_bw"])
+            scenario_text = (outcome.folder.parent / f"{case.name}.yaml").read_text()
+            self.assertRegex(scenario_text, r"(?s)ib_write_bw[^\n]*reset_after: 5.*ib_read_bw [^\n]*-s 100")
+            runs = [{"command": name, "verdict": "pass", "problem": "", "resent": {"nic": 3, "peer": 0}} for name in ("one", "two")]
+            again = run(case, peer=peer, result={"problems": [], "runs": runs, "wire": {}})[0]
+            self.assertEqual(again.problems, ["two: sent again after a reset: {'nic': 3}"])
+            peer.wait = lambda job, limit: (137 if job == "job0" else 3, "its words")
+            self.assert_problem(run(case, peer=peer)[0], "ib_read_bw: status 3")
 
     def test_the_nic_keeps_rules_that_the_peer_breaks(self):
         outcome, _ = run(CLEAN)
