@@ -3400,7 +3400,7 @@ module rnic_top #(
   // -- resets and clock
   // mac_clk_i leaves reset after core_clk_i's order has crossed; both resets overlap for many
   // cycles.
-  logic mac_rst_sync;
+  logic mac_rst_sync, mac_tx_busy;
   cdc_sync #(
       .W(1),
       .RESET_VALUE(1'b1)
@@ -3411,9 +3411,18 @@ module rnic_top #(
       .q_o(mac_rst_sync)
   );
   always_ff @(posedge mac_clk_i) mac_rst <= mac_rst_i || mac_rst_sync;
+  cdc_sync #(
+      .W(1)
+  ) u_mac_tx_busy (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst_i),
+      .d_i(mac_tx_valid),  // stays up from a frame's first beat to its last
+      .q_o(mac_tx_busy)
+  );
 
   assign ready = running && (&init_done);
-  assign tx_quiet = !mrg_valid;  // for QUIET cycles: the crossing is empty too
+  // For QUIET cycles: the crossing is empty too.
+  assign tx_quiet = !mrg_valid && !mac_tx_busy;
 
   logic [41:0] heartbeat_q;
   always_ff @(posedge core_clk_i) begin

@@ -247,6 +247,9 @@ TEST_CASE("a device reset with DMA in flight leaves nothing behind, and the devi
     bed.a.host->write(*u.qa, *u.src, 3, *u.dst, 5, 10'000);
     bed.expect(bed.b, *u.dst, 5, {u.data.begin() + 3, u.data.begin() + 10'003});
     CHECK(bed.a.host->wait_completion(*u.qa).ok());
+    // No frame of before has its end in one of these.
+    CHECK(bed.counter(bed.a, RNIC_CNT_TX_UNDERRUNS) == 0);
+    CHECK(bed.counter(bed.a, RNIC_CNT_TX_RESENT) == 0);
     neighbour_works(bed, u);
   }
 }
