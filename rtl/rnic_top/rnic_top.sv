@@ -3023,12 +3023,13 @@ module rnic_top #(
       .cp(path_cp)
   );
   // Stages and FIFOs between a decision and memory. Each request, READ response and ATOMIC ACK is
-  // one decision to rx_placer.
+  // one decision to rx_placer; an ACK or a CNP is none.
   logic settle, settled, settle_ask, settle_over, place_take, cplace_take, completer_decides;
   logic [9:0] settle_enters, settle_leaves;
   assign place_take = place_valid && place_ready;
   assign cplace_take = cplace_valid && cplace_ready;
-  assign completer_decides = resp.opcode != roce_pkg::OP_ACKNOWLEDGE;
+  assign completer_decides = resp.opcode != roce_pkg::OP_ACKNOWLEDGE &&
+                             resp.opcode != roce_pkg::OP_CNP;
   assign settle_enters = {
       (cq0_valid && cq0_ready) || (cq1_valid && cq1_ready),
       (place_take && (place.has_cqe || place.alone)) ||
