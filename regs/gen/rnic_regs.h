@@ -1108,7 +1108,7 @@ RNIC_ASSERT(offsetof(struct rnic_wqe_mem, seg1_lkey) == 48, "wqe.seg1_lkey");
 RNIC_ASSERT(offsetof(struct rnic_wqe_mem, seg1_len) == 52, "wqe.seg1_len");
 RNIC_ASSERT(offsetof(struct rnic_wqe_mem, seg1_va) == 56, "wqe.seg1_va");
 
-/* Byte 0, bit 0, 64 bits: 0: next block. Bit 0: link to block in bits 63:6. Bit 1: longer data-segment list at that block. */
+/* Byte 0, bit 0, 64 bits: 0: next block. Bit 0: link to block in bits 63:6. Bit 1: a longer data-segment list there; refused, LOC_QP_OP_ERR. */
 static inline rnic_u64 rnic_wqe_get_next(const void *d)
 {
 	return (rnic_u64)rnic_get_le(d, 0, 8);

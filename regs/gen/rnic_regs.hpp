@@ -2507,7 +2507,7 @@ class BasicWqe {
   constexpr Storage& storage() { return storage_; }
   [[nodiscard]] constexpr const Storage& storage() const { return storage_; }
 
-  // Byte 0, bit 0, 64 bits: 0: next block. Bit 0: link to block in bits 63:6. Bit 1: longer data-segment list at that block.
+  // Byte 0, bit 0, 64 bits: 0: next block. Bit 0: link to block in bits 63:6. Bit 1: a longer data-segment list there; refused, LOC_QP_OP_ERR.
   [[nodiscard]] constexpr std::uint64_t next() const {
     return static_cast<std::uint64_t>(detail::get_bits(storage_, 0, 64));
   }

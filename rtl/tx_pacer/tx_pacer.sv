@@ -3,7 +3,7 @@
 // control says), takes from its bucket what each of its packets has on the wire, and holds the QP
 // between two turns until the bucket is not empty. QPs without a limit never come here.
 // Buckets are filled when they are looked at, from a time stamp; QPs that wait stand in a timing
-// wheel. An operation per cycle (5 cycles apart for one QP). A QP whose bucket is full enough goes
+// wheel. An operation per cycle (4 cycles apart for one QP). A QP whose bucket is full enough goes
 // on 6 cycles after it asked; one that waits, up to 16 cycles and the wheel's own few after its
 // time, never before; being late is made good (cfg_late_log2_i).
 `include "rnic_assert.svh"

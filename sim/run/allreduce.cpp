@@ -73,6 +73,10 @@ class AllReduce {
   void compare();
   bool copies() const { return step_.memory != step_.reduce; }
   uint64_t copy_rate() const;  // bytes per second; 0: no time
+  // Where a piece of a chunk that is to be added lies in the staging buffer.
+  uint64_t staged_at(uint32_t step, uint32_t chunk, const Chunk& piece) const {
+    return step * ring_.longest_chunk() + piece.offset - ring_.chunk(chunk).offset;
+  }
 
   Session& session_;
   std::string name_;
@@ -166,9 +170,7 @@ void AllReduce::send(uint32_t r, Message m) {
   // A sum goes beside the peer's own chunk, a whole chunk to its place.
   const bool adds = ring_.adds(m.step);
   const Region& to = adds ? *ranks_[next_of(r)].staging : *ranks_[next_of(r)].work;
-  const uint64_t at =
-      adds ? m.step * ring_.longest_chunk() + piece.offset - ring_.chunk(number).offset
-           : piece.offset;
+  const uint64_t at = adds ? staged_at(m.step, number, piece) : piece.offset;
   driver::WorkRequest w;
   w.opcode = RNIC_WQE_OPCODE_WRITE_IMM;
   w.local = {{from.key, static_cast<uint32_t>(piece.bytes), from.va + piece.offset}};
@@ -228,9 +230,7 @@ void AllReduce::add_what_is_due(uint32_t r) {
     const Chunk piece = ring_.piece(number, m.piece);
     std::vector<float> own(piece.bytes / sizeof(float)), more(own.size());
     rank.work->buffer.read(piece.offset, own.data(), piece.bytes);
-    rank.staging->buffer.read(
-        m.step * ring_.longest_chunk() + piece.offset - ring_.chunk(number).offset, more.data(),
-        piece.bytes);
+    rank.staging->buffer.read(staged_at(m.step, number, piece), more.data(), piece.bytes);
     collective::add_floats(own, more);
     rank.work->buffer.write(piece.offset, own.data(), piece.bytes);
     go_on(r, m);
