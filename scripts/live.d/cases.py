@@ -45,6 +45,7 @@ class Case:
     peer_counters: dict = field(default_factory=dict)  # of `rdma statistic`: at least so many
     wrong_key: bool = False  # the key that the server names is changed on its way to the client
     kill_after: int = 0  # the peer's tool is killed when so many frames have left the NIC
+    stop_after: int = 0  # it is stopped then, until its device has told the NIC that no receive is ready
     beside: "Case | None" = None  # runs at the same time, must not be disturbed
     reset_after: int = 0
     afterwards: "Case | None" = None  # runs when the NIC is up again
@@ -279,7 +280,7 @@ def late_faults():
 
 def not_ready():
     return [
-        Case("ib_send_bw", "client", size=2000, count=8, peer_options="-r 1", tag="rnr", resent={"nic": 1},
+        Case("ib_send_bw", "client", size=2000, count=8, peer_options="-r 1", tag="rnr", stop_after=3, resent={"nic": 1},
              peer_counters={"send_rnr_err": 1}),
         Case("ib_send_bw", "server", size=2000, count=40, nic_options="-r 1", tag="rnr", resent={"peer": 1},
              peer_counters={"rcvd_rnr_err": 1}),

@@ -96,7 +96,7 @@ class Runner:
         before = self.peer.counters()
         try:
             with contextlib.ExitStack() as stack:
-                self._run(case, outcome, stack)
+                self._run(case, outcome, stack, before)
         except (LiveError, TimeoutError) as error:
             outcome.problems.append(str(error))
         finally:
@@ -120,7 +120,7 @@ class Runner:
             stack.callback(change.close)
         return [Job(entry, f"job{i}", ports[i], change if i == 0 else None) for i, entry in enumerate(pairs)], change
 
-    def _run(self, case, outcome, stack):
+    def _run(self, case, outcome, stack, before):
         limit = max(self.limit, case.limit)
         end = time.monotonic() + limit
         jobs, change = self._jobs(case, stack)
@@ -144,10 +144,12 @@ class Runner:
                 program.wait_line("rnic-sim: listening", 30)
                 self.peer.start(job.name, job.peer)
         self._kill(case, jobs, program)
+        self._stop(case, jobs[0], program, before)
         self._afterwards(case, jobs[0], later, program, limit)
         status = program.wait(end - time.monotonic())
         if status is None:
-            raise LiveError(f"rnic-sim did not end within {limit} s")
+            self._keep_states(jobs, outcome)
+            raise LiveError(f"rnic-sim did not end within {limit} s: {program.stop()}")
         self.peer.thaw()
         if status != 0:
             outcome.problems.append(f"rnic-sim: status {status}: {program.last_words()}")
@@ -169,6 +171,20 @@ class Runner:
         self.peer.wait(jobs[0].name, 30)
         program.go_on()
 
+    def _stop(self, case, job, program, before):
+        """The peer's tool takes nothing and posts nothing until its device has told the NIC that no receive is ready."""
+        if not case.stop_after:
+            return
+        program.wait_line("rnic-sim: pause", self.limit)
+        self.peer.kill(job.name, "STOP")
+        program.go_on()
+        end = time.monotonic() + self.limit
+        while self.peer.counters()["send_rnr_err"] == before["send_rnr_err"]:
+            if time.monotonic() > end:
+                raise LiveError(f"no RNR NAK within {self.limit} s of a tool that stands")
+            time.sleep(0.1)
+        self.peer.kill(job.name, "CONT")
+
     def _afterwards(self, case, first, later, program, limit):
         """What the NIC does when it is up again; the peer's first tool does not know that its QP is gone."""
         for job in later:
@@ -177,6 +193,12 @@ class Runner:
             if case.role == "server":
                 program.wait_line("rnic-sim: listening", 30)
                 self.peer.start(job.name, job.peer)
+
+    def _keep_states(self, jobs, outcome):
+        """What the peer's tools are doing, for whoever looks for the reason of a hang."""
+        for job in jobs:
+            with contextlib.suppress(TimeoutError, LiveError):
+                (outcome.folder / f"{job.name}.peer-state.txt").write_text(self.peer.state(job.name))
 
     def _peer_end(self, case, jobs, outcome, end):
         for job in jobs:

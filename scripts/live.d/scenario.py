@@ -48,8 +48,8 @@ def tree(case, runs, seed, limit):
         live["runs"].append(entry)
     if case.reset_after:
         live["runs"][0]["reset_after"] = case.reset_after
-    if case.kill_after:
-        live["runs"][0]["pause_after"] = case.kill_after
+    if case.kill_after or case.stop_after:
+        live["runs"][0]["pause_after"] = case.kill_after or case.stop_after
     result = {"title": case.name, "seed": seed, "nic": {"mtu": case.mtu}, "live": live}
     if case.faults:
         result["wire"] = {"faults": case.faults}

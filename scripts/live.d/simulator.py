@@ -65,6 +65,11 @@ class Simulator:
         except process.subprocess.TimeoutExpired:
             return None
 
+    def stop(self):
+        """Ends it; its last words."""
+        process.end(self.program)
+        return self.last_words()
+
     def last_words(self):
         self.reader.join(2)
         errors = self.log.with_suffix(".err").read_text(errors="replace").strip().splitlines()

@@ -16,7 +16,7 @@ import runner
 import scenario
 
 PROGRAM = """#!{python}
-import json, pathlib, shutil, signal, sys
+import json, pathlib, shutil, signal, sys, time
 signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 words = sys.argv[1:]
 options = dict(zip(words[2::2], words[3::2]))
@@ -25,6 +25,7 @@ print("rnic-sim: ready\\nrnic-sim: listening on 127.0.0.1:1: tool\\nrnic-sim: pa
       "rnic-sim: listening on 127.0.0.1:2: tool", flush=True)
 shutil.copy({capture!r}, folder / "wire.pcap")
 pathlib.Path(options["--json"]).write_text(json.dumps({result!r}))
+time.sleep({pause})
 sys.exit({status})
 """
 
@@ -40,6 +41,7 @@ class StandIn:
         self.asked = 0
         self.commands = []
         self.killed = []
+        self.signals = []
         self.thawed = 0
 
     def counters(self):
@@ -59,8 +61,11 @@ class StandIn:
     def output(self, job):
         return "its words"
 
-    def kill(self, job):
-        self.killed.append(job)
+    def kill(self, job, signal="KILL"):
+        (self.killed if signal == "KILL" else self.signals).append(job if signal == "KILL" else (job, signal))
+
+    def state(self, job):
+        return f"what {job} does"
 
     def wait_listening(self, port, job):
         return True
@@ -71,16 +76,16 @@ class StandIn:
         self.thawed += 1
 
 
-def run(case, capture="write_bw_v4_mtu1024", status=0, peer=None, result=None, kept=()):
+def run(case, capture="write_bw_v4_mtu1024", status=0, peer=None, result=None, kept=(), limit=30, pause=0):
     folder = pathlib.Path(tempfile.mkdtemp())
     result = result or {"problems": [], "runs": [{"command": "x", "verdict": "pass", "problem": ""}], "wire": {"faults": {"drop": 1}}}
     program = folder / "rnic-sim"
-    program.write_text(PROGRAM.format(python=sys.executable, capture=str(CAPTURES / f"{capture}.pcap"), result=result, status=status))
+    program.write_text(PROGRAM.format(python=sys.executable, capture=str(CAPTURES / f"{capture}.pcap"), result=result, status=status, pause=pause))
     program.chmod(0o755)
     peer = peer or StandIn()
     # A recorded software stack stands for the NIC: it does not set MigReq.
     with mock.patch.object(scenario, "NIC_MAC", "52:54:00:77:00:01"), mock.patch.object(runner, "KEPT", kept):
-        outcome = runner.Runner(peer, str(program), folder / "out", 1, 30).run(case)
+        outcome = runner.Runner(peer, str(program), folder / "out", 1, limit).run(case)
     return outcome, peer
 
 
@@ -141,6 +146,11 @@ class Judgement(unittest.TestCase):
         self.assert_problem(outcome, "did not end")
         self.assertEqual(peer.killed, ["job0"])
 
+    def test_a_run_that_does_not_end_leaves_what_the_peers_tool_did(self):
+        outcome, _ = run(CLEAN, limit=1, pause=60)
+        self.assert_problem(outcome, "rnic-sim did not end within 1 s")
+        self.assertEqual((outcome.folder / "job0.peer-state.txt").read_text(), "what job0 does")
+
     def test_error_counters_of_the_peer_stand_still_on_a_clean_wire(self):
         moved = StandIn(moved={"rcvd_seq_err": 2, "rcvd_pkts": 80})
         self.assert_problem(run(CLEAN, peer=moved)[0], "rcvd_seq_err 2")
@@ -165,6 +175,14 @@ class Judgement(unittest.TestCase):
         self.assertTrue(outcome.passed)
         self.assertEqual(peer.killed, ["job0"])
         self.assert_problem(run(killed)[0], "was not killed")
+
+    def test_a_peer_stands_until_it_has_told_that_no_receive_is_ready(self):
+        case = cases.Case("ib_send_bw", "client", stop_after=3, resent={}, peer_counters={"send_rnr_err": 1})
+        outcome, peer = run(case, peer=StandIn(moved={"send_rnr_err": 1}))
+        self.assertEqual(outcome.problems, [])
+        self.assertEqual(peer.signals, [("job0", "STOP"), ("job0", "CONT")])
+        self.assertRegex((outcome.folder.parent / f"{case.name}.yaml").read_text(), "pause_after: 3")
+        self.assert_problem(run(case, limit=0.5)[0], "no RNR NAK within 0.5 s")
 
     def test_a_second_tool_follows_when_the_nic_has_been_reset(self):
         for role in cases.ROLES:
