@@ -22,7 +22,8 @@ inline constexpr int64_t kStretchNs = 10 * kMs;
 inline constexpr int64_t kNapNs = 5 * kMs;
 inline constexpr int64_t kHeldNapNs = kMs;
 // Time in which a thread of the emulator waited for a processor does not count. It is heard of when
-// the wait is over, and may have counted then: so much of it is made good.
+// the wait is over, and may have counted then: so much of it is made good. Two threads may wait at
+// once and all the time: an eighth of each stretch counts nevertheless, so the clock always goes on.
 inline constexpr int64_t kMaxDebtNs = 50 * kMs;
 
 class Rate {
@@ -38,7 +39,7 @@ class Rate {
       passed = debt_ = 0;
     } else if (busy(p)) {
       debt_ = std::min(debt_ + waited, kMaxDebtNs);
-      const int64_t paid = std::min(debt_, passed);
+      const int64_t paid = std::min(debt_, passed - passed / kSlow);
       debt_ -= paid;
       rest_ += std::min(passed - paid, kStretchNs);
       passed = rest_ / kSlow;

@@ -203,9 +203,10 @@ void LiveSession::run_one(const LiveRun& run) {
   const bool ended = world_->run_while(busy, end);
   std::string why;
   if (!ended)
-    why = fmt::format("{}; waits for {}",
-                      interrupt_ ? "interrupted" : fmt::format("no end within {:.0f} s", settings_.limit_s),
-                      world_->scheduler().waiting_for());
+    why = fmt::format(
+        "{}; waits for {}",
+        interrupt_ ? "interrupted" : fmt::format("no end within {:.0f} s", settings_.limit_s),
+        world_->scheduler().waiting_for());
   world_->settle();
   world_->on_turn = nullptr;
   world_->more_fds = nullptr;
