@@ -23,7 +23,8 @@ inline constexpr int64_t kNapNs = 5 * kMs;
 inline constexpr int64_t kHeldNapNs = kMs;
 // Time in which a thread of the emulator waited for a processor does not count. It is heard of when
 // the wait is over, and may have counted then: so much of it is made good. Two threads may wait at
-// once and all the time: an eighth of each stretch counts nevertheless, so the clock always goes on.
+// once and all the time: an eighth of each stretch counts nevertheless, so the clock always goes
+// on.
 inline constexpr int64_t kMaxDebtNs = 50 * kMs;
 
 class Rate {
