@@ -212,8 +212,8 @@ def soak():
     for tool in [*ONE_SIDED, *SEND]:
         cases += both(tool, size=8192 * KIB, mtu=4096, options="-a", tag="all-sizes", limit=1200)
     for tool in INLINED:
-        for size in (1, 4, 31, 32, 33, 500, 928):
-            cases += both(tool, size=size, options="-I 928", tag="inline")
+        for size in (1, 4, 31, 32, 33, 500, 912):
+            cases += both(tool, size=size, options="-I 912", tag="inline-max")
     for transport in ("UC", "UD"):
         for tool in SEND:
             cases += both(tool, size=1000, options=f"-c {transport}", tag=transport.lower())
