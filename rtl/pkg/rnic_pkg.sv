@@ -234,6 +234,14 @@ package rnic_pkg;
     logic [2:0]  seg_cnt;        // READ, ATOMIC: local segments, kept beside the record
   } msg_t;
 
+  // Telemetry of one packet, as in the INT trailer (harness/roce/README.md).
+  typedef struct packed {
+    logic [319:0] hop;           // hop i is [64*i +: 64], as on the wire
+    logic [11:0]  path;
+    logic [3:0]   hops;          // met; 15: or more
+    logic [3:0]   unit;          // log2 of the multiple of both byte units
+  } telemetry_t;
+
   // -- transmit
   // How far a turn of a QP may go: tx_pacer -> sq_engine.
   typedef struct packed {
@@ -321,6 +329,9 @@ package rnic_pkg;
     logic [15:0]  ip_frag;       // flags and fragment offset
     logic [15:0]  ip_csum;
     logic [19:0]  flow_label;    // IPv6
+    logic         has_int;       // an INT trailer stood behind it
+    logic         int_echo;      // returned by a receiver
+    telemetry_t   tele;          // with has_int
   } rx_meta_t;
 
   // What to do with the payload of one packet, in packet order: rx_responder, rx_completer ->

@@ -37,6 +37,11 @@ package roce_pkg;
 
   localparam logic [1:0] ECN_CE = 2'b11;
 
+  // INT trailer (harness/roce/README.md)
+  localparam logic [15:0] INT_MAGIC = 16'h4E49;   // first byte in the low bits
+  localparam logic [3:0] INT_VERSION = 4'd1;
+  localparam int unsigned INT_BYTES = 48;
+
   // AETH syndrome
   localparam logic [7:0] SYN_ACK = 8'h1F;
   localparam logic [7:0] SYN_RNR = 8'h20;  // | timer code

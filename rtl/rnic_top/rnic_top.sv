@@ -431,6 +431,27 @@ module rnic_top #(
   logic hdr_valid;
   logic hdr_ready;
   rnic_pkg::tx_pkt_t hdr;
+  logic int_on;
+  logic [3:0] int_unit;
+  logic echo_get;
+  logic [23:0] echo_get_qpn;
+  logic echo_valid;
+  rnic_pkg::telemetry_t echo;
+  logic put_int_valid;
+  logic [23:0] put_int_qpn;
+  rnic_pkg::telemetry_t put_int;
+  logic bare_valid;
+  logic bare_ready;
+  logic [DATA_W-1:0] bare_data;
+  logic [7:0] bare_cnt;
+  logic bare_last;
+  logic bare_abort;
+  rnic_pkg::tx_eth_t bare_eth;
+  logic bare_add;
+  logic bare_echo;
+  rnic_pkg::telemetry_t bare_int;
+  rnic_pkg::telemetry_t cc_ack_tele;
+  logic cnt_int_unused__rx_completer;
   logic cnt_sent__cnp_gen;
   logic cnt_lost__cnp_gen;
   logic cnt_cnp_handled__rx_completer;
@@ -1649,18 +1670,50 @@ module rnic_top #(
       .path_lk_index(path_tx_lk_index),
       .path_valid(path_tx_valid),
       .path(path_tx),
+      .cfg_int_i(int_on),
+      .cfg_int_unit_i(int_unit),
+      .echo_get_o(echo_get),
+      .echo_qpn_o(echo_get_qpn),
+      .echo_valid_i(echo_valid),
+      .echo_i(echo),
+      .out_valid(bare_valid),
+      .out_ready(bare_ready),
+      .out_data(bare_data),
+      .out_cnt(bare_cnt),
+      .out_last(bare_last),
+      .out_abort(bare_abort),
+      .out_eth(bare_eth),
+      .out_add(bare_add),
+      .out_echo(bare_echo),
+      .out_int(bare_int),
+      .cnt_tx_no_path_o(cnt_tx_no_path__tx_packetizer),
+      .trc_valid_o(trc_valid_o[8]),
+      .trc_o(trc_o[512+:64]),
+      .trc_sampled_o(trc_sampled_o[8]),
+      .cfg_mig_req_i(cfg_mac_cfg_mig_req)
+  );
+  int_append #(
+      .DATA_W(DATA_W)
+  ) u_int_append (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .in_valid(bare_valid),
+      .in_ready(bare_ready),
+      .in_data(bare_data),
+      .in_cnt(bare_cnt),
+      .in_last(bare_last),
+      .in_abort(bare_abort),
+      .in_eth(bare_eth),
+      .in_add(bare_add),
+      .in_echo(bare_echo),
+      .in_int(bare_int),
       .out_valid(pkt_valid),
       .out_ready(pkt_ready),
       .out_data(pkt_data),
       .out_cnt(pkt_cnt),
       .out_last(pkt_last),
       .out_abort(pkt_abort),
-      .out_eth(pkt_eth),
-      .cnt_tx_no_path_o(cnt_tx_no_path__tx_packetizer),
-      .trc_valid_o(trc_valid_o[8]),
-      .trc_o(trc_o[512+:64]),
-      .trc_sampled_o(trc_sampled_o[8]),
-      .cfg_mig_req_i(cfg_mac_cfg_mig_req)
+      .out_eth(pkt_eth)
   );
   tx_merge #(
       .DATA_W(DATA_W)
@@ -1798,6 +1851,7 @@ module rnic_top #(
       .rst_i(core_rst),
       .cfg_promisc_raw_i(cfg_mac_cfg_promisc_raw),
       .cfg_port_mac_i(cfg_port_mac_addr),
+      .cfg_int_i(int_on),
       .in_valid(rxc_valid),
       .in_data(rxc_data),
       .in_cnt(rxc_cnt),
@@ -1912,6 +1966,43 @@ module rnic_top #(
   // -- Congestion
   assign dcqcn_on = cfg_cc_global_ctrl_enable &&
       cfg_cc_global_ctrl_mode == rnic_desc_pkg::CC_MODE_DCQCN;
+  // Telemetry travels while HPCC is enabled. Its unit is a power of two up to 32; 15: not one, and
+  // nobody uses it.
+  assign int_on = cfg_cc_global_ctrl_enable &&
+      (cfg_cc_global_ctrl_mode == rnic_desc_pkg::CC_MODE_HPCC_FORMULA ||
+       cfg_cc_global_ctrl_mode == rnic_desc_pkg::CC_MODE_HPCC_WINDOW);
+  always_comb begin
+    case (cfg_hpcc_ctrl_int_multi)
+      8'd1: int_unit = 4'd0;
+      8'd2: int_unit = 4'd1;
+      8'd4: int_unit = 4'd2;
+      8'd8: int_unit = 4'd3;
+      8'd16: int_unit = 4'd4;
+      8'd32: int_unit = 4'd5;
+      default: int_unit = 4'd15;
+    endcase
+  end
+  assign cc_ack_int = {cc_ack_tele.path, 4'd0, cc_ack_tele.hops, cc_ack_tele.hop};
+  localparam int unsigned N_ECHO = (N_QP < 2) ? 2 : (N_QP > 1024) ? 1024 : 1 << $clog2(N_QP);
+  int_echo #(
+      .N_QP(N_QP),
+      .ENTRIES(N_ECHO)
+  ) u_int_echo (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .cfg_enable_i(int_on),
+      .put_valid_i(put_int_valid),
+      .put_qpn_i(put_int_qpn),
+      .put_i(put_int),
+      // As resp_engine forgets the answer that waits.
+      .forget_valid_i(qpi_valid[6] && qpi_ready[6] &&
+                      (qpi.op == rnic_pkg::QPI_CLEAR || qpi.op == rnic_pkg::QPI_RTR)),
+      .forget_qpn_i(qpi.qpn),
+      .get_valid_i(echo_get),
+      .get_qpn_i(echo_get_qpn),
+      .got_valid_o(echo_valid),
+      .got_o(echo)
+  );
   cnp_gen #(
       .N_QP(N_QP),
       .CYCLES_PER_US((1000000 + CORE_PS - 1) / CORE_PS)
@@ -2036,6 +2127,9 @@ module rnic_top #(
       .fail(fail_rs),
       .marked_valid_o(marked_rs_valid),
       .marked_o(marked_rs),
+      .tele_valid_o(put_int_valid),
+      .tele_qpn_o(put_int_qpn),
+      .tele_o(put_int),
       .cnt_rx_unknown_qp_o(cnt_rx_unknown_qp__rx_responder),
       .cnt_rx_pkey_errors_o(cnt_rx_pkey_errors__rx_responder),
       .cnt_rx_addr_errors_o(cnt_rx_addr_errors__rx_responder),
@@ -2223,6 +2317,7 @@ module rnic_top #(
       .clk_i(core_clk_i),
       .rst_i(core_rst),
       .cfg_dcqcn_i(dcqcn_on),
+      .cfg_int_unit_i(int_unit),
       .resp_valid,
       .resp_ready,
       .resp,
@@ -2330,6 +2425,12 @@ module rnic_top #(
       .ev_valid(ev_cp_valid),
       .ev_ready(ev_cp_ready),
       .ev(ev_cp),
+      .tele_valid_o(cc_ack_valid),
+      .tele_qpn_o(cc_ack_qpn),
+      .tele_psn_o(cc_ack_psn),
+      .tele_next_psn_o(cc_ack_next_psn),
+      .tele_o(cc_ack_tele),
+      .cnt_int_unused_o(cnt_int_unused__rx_completer),
       .cnp_valid_o(cc_cnp_valid),
       .cnp_qpn_o(cc_cnp_qpn),
       .marked_valid_o(marked_cp_valid),
@@ -3713,6 +3814,7 @@ module rnic_top #(
     cnt_inc[rnic_regs_pkg::CNT_NP_ECN_MARKED_ROCE_PACKETS] = cnt_ecn_marked__rx_dispatch;
     cnt_inc[rnic_regs_pkg::CNT_NP_CNP_SENT] = cnt_sent__cnp_gen;
     cnt_inc[rnic_regs_pkg::CNT_NP_CNP_LOST] = cnt_lost__cnp_gen;
+    cnt_inc[rnic_regs_pkg::CNT_RX_INT_UNUSED] = cnt_int_unused__rx_completer;
     cnt_inc[rnic_regs_pkg::CNT_RP_CNP_HANDLED] = cnt_cnp_handled__rx_completer;
     cnt_inc[rnic_regs_pkg::CNT_RP_CNP_IGNORED] = cnt_cnp_ignored__rx_completer;
     cnt_inc[rnic_regs_pkg::CNT_TX_PACED] = cnt_tx_paced__tx_pacer;
@@ -3805,12 +3907,6 @@ module rnic_top #(
       sent_q <= '0;
     end
   end
-  // Nothing brings telemetry yet.
-  assign cc_ack_valid = 1'b0;
-  assign cc_ack_qpn = '0;
-  assign cc_ack_psn = '0;
-  assign cc_ack_next_psn = '0;
-  assign cc_ack_int = '0;
   cc_unit #(
       .N_QP(N_QP),
       .TICKS_PER_US((1_000_000 + CORE_PS / 2) / CORE_PS)
@@ -3972,6 +4068,6 @@ module rnic_top #(
   assign unused = ^{rx_level_rows, underrun_qpn, underrun_psn, unused_fail_last, unused_db_last,
       unused_db_src, unused_terr_last, unused_terr_src, unused_ev_last, unused_ev_src,
       cfg_mrc_path_mask_mask, cfg_cc_global_ctrl_reserved, cc_ready, unused_hdr_last,
-      unused_hdr_src,
+      unused_hdr_src, cc_ack_tele.unit,
       bar2_awaddr[31:22], bar2_araddr[31:22], fault.is_queue};
 endmodule

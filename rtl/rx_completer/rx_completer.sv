@@ -16,6 +16,7 @@ module rx_completer (
     input  logic                clk_i,
     input  logic                rst_i,
     input  logic                cfg_dcqcn_i,  // DCQCN is enabled: CNPs count
+    input  logic [3:0]          cfg_int_unit_i,  // telemetry in other units is not used
     // responses and CNPs, from rx_dispatch
     input  logic                resp_valid,
     output logic                resp_ready,
@@ -144,6 +145,12 @@ module rx_completer (
     // a CNP for a QP has come, to cc_unit (pulse)
     output logic                cnp_valid_o,
     output logic [23:0]         cnp_qpn_o,
+    // an ACK or NAK that counts brought telemetry, to cc_unit (pulse): PSNs that the peer expects
+    // and that is sent next
+    output logic                tele_valid_o,
+    output logic [23:0]         tele_qpn_o, tele_psn_o, tele_next_psn_o,
+    output rnic_pkg::telemetry_t tele_o,
+    output logic                cnt_int_unused_o,
     // a READ or ATOMIC response of a connection came with the CE mark, to cnp_gen (pulse)
     output logic                marked_valid_o,
     output rnic_pkg::marked_t   marked_o,
@@ -951,10 +958,13 @@ module rx_completer (
   );
 
   // -- counters, trace, reset
-  logic judged, ours, cnp_counts, marked;
+  logic judged, ours, cnp_counts, marked, brings_int, int_counts;
   assign judged = at_path && work_q == W_PACKET;
   assign ours = judged && !bad_qp && !bad_addr;
   assign cnp_counts = ours && is_cnp && cfg_dcqcn_i;
+  assign brings_int = judged && good && m_q.opcode == roce_pkg::OP_ACKNOWLEDGE && m_q.has_int &&
+      m_q.int_echo;
+  assign int_counts = brings_int && m_q.tele.unit == cfg_int_unit_i;
   assign marked = ours && !bad_pkey && is_data && m_q.ecn == roce_pkg::ECN_CE;
   always_ff @(posedge clk_i) begin
     state_q <= state_d;
@@ -968,6 +978,14 @@ module rx_completer (
     if (cnp_counts) cnp_qpn_o <= qpn_q;
     marked_valid_o <= marked;
     if (marked) marked_o <= {qpn_q, c_q.dest_qpn, c_q.path, m_q.sip};
+    tele_valid_o <= int_counts;
+    if (int_counts) begin
+      tele_qpn_o <= qpn_q;
+      tele_psn_o <= j_cover + 24'd1;
+      tele_next_psn_o <= next_psn_q;
+      tele_o <= m_q.tele;
+    end
+    cnt_int_unused_o <= brings_int && !int_counts;
     cnt_cnp_handled_o <= cnp_counts;
     cnt_cnp_ignored_o <= judged && is_cnp && !cnp_counts;
     cnt_msgs_completed_o <= retire && ok;
@@ -989,6 +1007,8 @@ module rx_completer (
       cnt_rx_ghost_acks_o <= 1'b0;
       cnp_valid_o <= 1'b0;
       marked_valid_o <= 1'b0;
+      tele_valid_o <= 1'b0;
+      cnt_int_unused_o <= 1'b0;
       cnt_cnp_handled_o <= 1'b0;
       cnt_cnp_ignored_o <= 1'b0;
       cnt_msgs_completed_o <= 1'b0;

@@ -18,6 +18,7 @@ module rx_parser #(
 
   input  logic                 cfg_promisc_raw_i,  // raw frames pass whatever their destination MAC
   input  logic [47:0]          cfg_port_mac_i,     // first wire byte in [47:40]
+  input  logic                 cfg_int_i,          // look for INT trailers
 
   // Frames from cdc_rx, starting with the Ethernet header, without FCS.
   input  logic                 in_valid,
@@ -114,6 +115,7 @@ module rx_parser #(
   logic [18:0]    left_first;  // bytes from the start of this beat to the end of the iCRC, signed
   logic [18:0]    left, left_q;
   logic           done_q;                // the iCRC's end has been passed
+  logic           trailer;               // the frame ends 48 bytes behind its IP packet
   logic           crc_end;
   logic [7:0]     crc_cnt;
   logic [16:0]    flen;
@@ -160,6 +162,7 @@ module rx_parser #(
     crc_cnt = in_cnt;
     if ($signed(left) <= 0) crc_cnt = 8'd1;
     else if ($signed(left) < $signed(19'(in_cnt))) crc_cnt = left[7:0];
+    trailer = cfg_int_i && in_last && ip && left + 19'(roce_pkg::INT_BYTES) == 19'(in_cnt);
   end
 
   // --------------------------------------------- stage 1: header bytes; beat with the iCRC's masks
@@ -174,6 +177,8 @@ module rx_parser #(
   logic              s1_crc_valid_q, s1_crc_first_q, s1_crc_last_q;
   logic [7:0]        s1_crc_cnt_q;
   logic [DATA_W-1:0] s1_data_q;
+  logic              s1_trailer_q;
+  logic [5:0]        s1_words_q;  // of the beat
 
   always_ff @(posedge clk_i) begin
     if (in_valid) begin
@@ -187,6 +192,8 @@ module rx_parser #(
       s1_last_q <= in_last;
       s1_err_q <= in_err;
       s1_ovf_q <= in_ovf;
+      s1_trailer_q <= trailer;
+      s1_words_q <= in_cnt[7:2];
       s1_flen_q <= flen;
       s1_crc_first_q <= first;
       s1_crc_last_q <= crc_end;
@@ -519,11 +526,61 @@ module rx_parser #(
     s4_valid_q <= s3_valid_q && !rst_i;
   end
 
+  // ----------------------------------------------------- stages 1 to 4: telemetry behind the iCRC
+  // The last 48 bytes of the frame, of its last beat and those before it. Headers end in front of
+  // them, so the iCRC's masks have not touched them. Good RoCEv2 frames end at 2 modulo 4 bytes.
+  localparam int unsigned T = roce_pkg::INT_BYTES;
+  logic [8*T-1:0]              before_q;   // the 48 bytes before the beat in stage 1
+  logic [8*T+DATA_W-1:0]       ends;
+  logic [8*T-1:0]              tail;
+  logic [8*T-1:0]              s2_tail_q;
+  logic                        s2_int_q, s2_int_ok, s3_int_q, s4_int_q, s3_echo_q, s4_echo_q;
+  rnic_pkg::telemetry_t        s2_tele, s3_tele_q, s4_tele_q;
+  assign ends = {s1_data_q, before_q};
+  always_comb begin
+    tail = '0;
+    if (s1_valid_q && s1_trailer_q) tail = (8*T)'(ends[16 +: 8*T+DATA_W-16] >> {s1_words_q, 5'd0});
+  end
+  logic unused_ends;
+  assign unused_ends = ^ends[15:0];
+  assign s2_tele = {s2_tail_q[383:64], s2_tail_q[43:32], s2_tail_q[47:44], s2_tail_q[23:20]};
+  assign s2_int_ok = s2_int_q && s2_tail_q[15:0] == roce_pkg::INT_MAGIC &&
+                     s2_tail_q[19:16] == roce_pkg::INT_VERSION && s2_tail_q[31:25] == 7'd0 &&
+                     s2_tail_q[63:48] == 16'd0;
+  always_ff @(posedge clk_i) begin
+    if (s1_valid_q && cfg_int_i) before_q <= ends[DATA_W+:8*T];
+    if (s1_valid_q && s1_last_q) begin
+      s2_int_q <= s1_trailer_q;
+      if (s1_trailer_q) s2_tail_q <= tail;
+    end
+    if (s2_valid_q) begin
+      s3_int_q <= s2_int_ok;
+      if (s2_int_ok) begin
+        s3_tele_q <= s2_tele;
+        s3_echo_q <= s2_tail_q[24];
+      end
+    end
+    if (s3_valid_q) begin
+      s4_int_q <= s3_int_q;
+      if (s3_int_q) begin
+        s4_tele_q <= s3_tele_q;
+        s4_echo_q <= s3_echo_q;
+      end
+    end
+  end
+
   logic good;
   assign good = s4_roce_q && icrc_ok && !s4_body_q;
   assign vd_valid = s4_valid_q;
   assign vd_kind = good ? KIND_ROCE : s4_raw_q ? KIND_RAW : KIND_DROP;
-  assign vd_meta = s4_meta_q;
+  always_comb begin
+    vd_meta = s4_meta_q;
+    vd_meta.has_int = s4_int_q;
+    if (s4_int_q) begin
+      vd_meta.int_echo = s4_echo_q;
+      vd_meta.tele = s4_tele_q;
+    end
+  end
 
   always_ff @(posedge clk_i) begin
     cnt_rx_frames_o <= s4_valid_q && s4_count_q;

@@ -87,6 +87,10 @@ module rx_responder (
     // a packet of an RC or UC connection came with the CE mark (pulse)
     output logic                  marked_valid_o,
     output rnic_pkg::marked_t     marked_o,
+    // a packet of an RC connection brought telemetry (pulse)
+    output logic                  tele_valid_o,
+    output logic [23:0]           tele_qpn_o,
+    output rnic_pkg::telemetry_t  tele_o,
     // counters
     output logic                  cnt_rx_unknown_qp_o,
     output logic                  cnt_rx_pkey_errors_o,
@@ -800,12 +804,21 @@ module rx_responder (
   assign trc_sampled_o = 1'b1;
 
   // What counts is that the connection is the packet's, not what is decided about it.
-  logic marked;
+  logic marked, told_int;
+  assign told_int = decision_out && seen && is_rc_q && m_q.has_int && !m_q.int_echo;
   assign marked = decision_out && seen && !is_ud_q && m_q.ecn == roce_pkg::ECN_CE;
   always_ff @(posedge clk_i) begin
     marked_valid_o <= marked;
     if (marked) marked_o <= {qpn_q, c_q.dest_qpn, c_q.path, m_q.sip};
-    if (rst_i) marked_valid_o <= 1'b0;
+    tele_valid_o <= told_int;
+    if (told_int) begin
+      tele_qpn_o <= qpn_q;
+      tele_o <= m_q.tele;
+    end
+    if (rst_i) begin
+      marked_valid_o <= 1'b0;
+      tele_valid_o <= 1'b0;
+    end
   end
 
   assign pin_o = state_q != LOOK;

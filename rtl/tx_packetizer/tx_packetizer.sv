@@ -22,6 +22,14 @@ module tx_packetizer #(
   // DSCP of CNPs, and the priority in their VLAN tag; all else is the path's
   input  logic [5:0]         cfg_cnp_dscp_i,
   input  logic [2:0]         cfg_cnp_pcp_i,
+  // INT: SEND and WRITE packets of RC get an empty trailer of this unit, ACKs the telemetry that
+  // int_echo has for their QP: asked for by echo_get_o, answered from the next cycle on
+  input  logic               cfg_int_i,
+  input  logic [3:0]         cfg_int_unit_i,
+  output logic               echo_get_o,
+  output logic [23:0]        echo_qpn_o,
+  input  logic               echo_valid_i,
+  input  rnic_pkg::telemetry_t echo_i,
   // responses without payload
   input  logic               rsp_valid,
   output logic               rsp_ready,
@@ -48,6 +56,10 @@ module tx_packetizer #(
   output logic               out_last,
   output logic               out_abort,     // with out_last
   output rnic_pkg::tx_eth_t  out_eth,       // with every beat of the packet
+  // to int_append, with every beat: a trailer follows, it is an echo, its telemetry
+  output logic               out_add,
+  output logic               out_echo,
+  output rnic_pkg::telemetry_t out_int,
   output logic               cnt_tx_no_path_o,
   output logic               trc_valid_o,
   output logic [63:0]        trc_o,
@@ -93,6 +105,15 @@ module tx_packetizer #(
   assign s0_fire       = pick_any && s1_load && (!head || path_lk_ready);
   assign rsp_ready     = pick_rsp && s1_load && path_lk_ready;
   assign req_ready     = !pick_rsp && s1_load && (in_pkt_q || path_lk_ready);
+
+  logic is_ack, gets_int;
+  assign is_ack     = p.opcode == roce_pkg::OP_ACKNOWLEDGE;
+  // SEND and WRITE in all their forms; nobody returns the telemetry of others.
+  assign gets_int   = cfg_int_i && (p.opcode <= roce_pkg::OP_WRITE_ONLY_IMM ||
+                                    p.opcode == roce_pkg::OP_SEND_LAST_INV ||
+                                    p.opcode == roce_pkg::OP_SEND_ONLY_INV);
+  assign echo_get_o = cfg_int_i && s0_fire && head && is_ack;
+  assign echo_qpn_o = p.qpn;
 
   assign p       = pick_rsp ? rsp : req_pkt;
   assign is_ud   = p.opcode[7:5] == 3'b011;
@@ -159,7 +180,7 @@ module tx_packetizer #(
   logic [15:0]       s1_udp_len_q, s1_ip_len_q;
   logic [17:0]       s1_csum_q;
   logic [5:0]        s1_ext_len_q;
-  logic              s1_cnp_q, s1_sampled_q, s1_response_q;
+  logic              s1_cnp_q, s1_sampled_q, s1_response_q, s1_int_q, s1_ack_q;
   logic [23:0]       s1_qpn_q, s1_psn_q;
   logic [319:0]      s1_bth_ext_q;
   logic              path_have_q;
@@ -183,6 +204,8 @@ module tx_packetizer #(
         s1_ip_len_q  <= udp_len + 16'd20;
         s1_ext_len_q <= ext_len;
         s1_cnp_q     <= is_cnp;
+        s1_int_q     <= gets_int;
+        s1_ack_q     <= cfg_int_i && is_ack;
         s1_sampled_q <= p.sampled;
         s1_response_q <= p.response;
         s1_qpn_q     <= p.qpn;
@@ -420,6 +443,9 @@ module tx_packetizer #(
   logic [DATA_W-1:0]   data_mem[DEPTH];
   logic [META_W-1:0]   meta_mem[DEPTH];   // cnt, last, abort
   rnic_pkg::tx_eth_t   eth_mem [DEPTH];   // per packet
+  rnic_pkg::telemetry_t int_mem[DEPTH];
+  logic [DEPTH-1:0]    add_q, echo_q;
+  logic                echoes;
   logic [PW-1:0]       wp_q, rp_q, eth_wp_q, eth_rp_q;
   logic [CRC_LAT-1:0]  age_q;             // emit, 1 to CRC_LAT cycles ago
   logic [3:0]          ready_q;           // beats old enough to leave
@@ -455,6 +481,10 @@ module tx_packetizer #(
   assign out_abort = out_last && meta[0];
   assign out_cnt   = extra_q ? 8'd4 : fifo_last && fits ? fifo_cnt + 8'd4 : fifo_cnt;
   assign out_eth   = eth_mem[eth_rp_q];
+  assign echoes    = s1_ack_q && echo_valid_i;
+  assign out_add   = add_q[eth_rp_q];
+  assign out_echo  = echo_q[eth_rp_q];
+  assign out_int   = int_mem[eth_rp_q];
   assign out_fire  = out_valid && out_ready;
   assign pop       = out_fire && (!fifo_last || out_last);
   assign icrc_take = out_fire && out_last;
@@ -481,6 +511,10 @@ module tx_packetizer #(
       wp_q <= wp_q + PW'(1);
       if (al_first) begin
         eth_mem[eth_wp_q] <= eth;
+        if (s1_int_q) int_mem[eth_wp_q] <= {336'd0, cfg_int_unit_i};
+        if (echoes) int_mem[eth_wp_q] <= echo_i;
+        add_q[eth_wp_q]  <= s1_int_q || echoes;
+        echo_q[eth_wp_q] <= echoes;
         eth_wp_q <= eth_wp_q + PW'(1);
       end
     end

@@ -83,6 +83,8 @@ module tx_chain #(
 
   tx_packetizer #(.DATA_W(DATA_W)) u_packetizer (
     .clk_i, .rst_i, .ip_id_i, .cfg_mig_req_i(1'b1), .cfg_cnp_dscp_i, .cfg_cnp_pcp_i(3'd0),
+    .cfg_int_i(1'b0), .cfg_int_unit_i(4'd0), .echo_get_o(), .echo_qpn_o(), .echo_valid_i(1'b0),
+    .echo_i('0), .out_add(), .out_echo(), .out_int(),
     .rsp_valid, .rsp_ready, .rsp, .req_valid,
     .req_ready, .req_data, .req_cnt, .req_last, .req_abort, .req_pkt, .path_lk_valid,
     .path_lk_ready, .path_lk_index, .path_valid, .path,

@@ -225,6 +225,7 @@ class World {
       ++got_drains[kEvent.get(b, "number")];
     });
     top.cfg_dcqcn_i = 1;
+    top.cfg_int_unit_i = kUnit;
     bench.reset();
   }
   void set_dcqcn(bool on) { top.cfg_dcqcn_i = dcqcn = on; }
@@ -423,6 +424,7 @@ class World {
     got_asked.clear(), got_kicks.clear(), want_kicks.clear(), got_drains.clear();
     got_rewinds.clear();
     got_cnps.clear(), want_cnps.clear(), got_marked.clear(), want_marked.clear();
+    got_tele.clear(), want_tele.clear();
     counts.clear(), extra_counts.clear();
     arms_.clear(), rwg_due_.clear(), open_.clear(), on_bus_.clear(), timed_out_.clear();
     top.rd_placed_i = 0;
@@ -483,6 +485,7 @@ class World {
     CHECK(difference(got_timers, want_timers) == "");
     CHECK(got_cnps == want_cnps);
     CHECK(difference(got_marked, want_marked) == "");
+    CHECK((got_tele == want_tele));
     REQUIRE(got_packets.size() == want_packets.size());
     for (size_t i = 0; i < got_packets.size(); ++i) {
       INFO("packet " << i);
@@ -531,6 +534,12 @@ class World {
   bool dcqcn = true;
   std::vector<uint64_t> got_cnps, want_cnps;
   std::vector<Bits> got_marked, want_marked;
+  struct Told {
+    uint64_t qpn = 0, psn = 0, next = 0;
+    Bits telemetry;
+    bool operator==(const Told&) const = default;
+  };
+  std::vector<Told> got_tele, want_tele;
   const std::map<std::string, const CData*> counters{
       {"ack", &top.cnt_rx_ack_o},
       {"nak", &top.cnt_rx_nak_o},
@@ -549,6 +558,7 @@ class World {
       {"flushed", &top.cnt_msgs_flushed_o},
       {"cnp_handled", &top.cnt_cnp_handled_o},
       {"cnp_ignored", &top.cnt_cnp_ignored_o},
+      {"int_unused", &top.cnt_int_unused_o},
   };
 
  private:
@@ -650,6 +660,10 @@ class World {
   }
   void sample() {
     for (const auto& [name, pin] : counters) counts[name] += *pin;
+    if (top.tele_valid_o) {
+      got_tele.push_back({top.tele_qpn_o, top.tele_psn_o, top.tele_next_psn_o,
+                          read_pin(top.tele_o).slice(0, kTelemetry.width())});
+    }
     if (top.cnp_valid_o) got_cnps.push_back(top.cnp_qpn_o);
     if (top.marked_valid_o) got_marked.push_back(read_pin(top.marked_o).slice(0, kMarked.width()));
     if (top.ack_wr_valid) {
@@ -743,8 +757,28 @@ class World {
       return;
     }
     if (alive && r.data() && kMeta.get(b, "ecn") == 3) want_marked.push_back(marked(q));
+    const QpModel before = q.model;
+    const auto acknowledged = [](const QpModel& m) {
+      const auto at = [&](const char* n) { return m.counts.count(n) ? m.counts.at(n) : 0; };
+      return at("ack") + at("nak");
+    };
     run(q.model.qpn, [&](QpModel& m) { m.on_response(r); });
+    // An ACK or NAK that counts brings its telemetry: what the peer expects next, as far as it has
+    // been sent again, and what is sent next.
+    if (r.opcode != 0x11 || acknowledged(q.model) == acknowledged(before) ||
+        kMeta.get(b, "has_int") == 0 || kMeta.get(b, "int_echo") == 0)
+      return;
+    const Bits tele = kMeta.get_bits(b, "tele");
+    if (kTelemetry.get(tele, "unit") != kUnit) {
+      ++extra_counts["int_unused"];
+      return;
+    }
+    const bool ack = (r.syndrome & 0x60) == 0, fatal = (r.syndrome & 0x7F) > 0x60;
+    uint32_t psn = ack ? r.psn + 1 : r.psn;
+    if (!fatal && psn_diff(r.psn, before.next) >= 0) psn = before.next;
+    want_tele.push_back({q.model.qpn, psn & kPsnMask, before.next, tele});
   }
+  static constexpr uint64_t kUnit = 4;
   // A CNP is for a connection that may send, READ responses too; nothing else of the QP changes.
   void on_cnp(const Bits& b, Qp* q) {
     bool good = dcqcn;
@@ -948,6 +982,13 @@ void run_random(World& w, unsigned steps) {
     if (random.chance(0.02)) kMeta.set(b, "ipv6", !r.ipv6);
     if (random.chance(0.02)) kMeta.set(b, "dest_qpn", random.between(100, kPsnMask));
     kMeta.set(b, "ecn", random.below(4));
+    if (random.chance(0.4)) {
+      Bits tele = Bits::random(random, kTelemetry.width());
+      kTelemetry.set(tele, "unit", random.chance(0.8) ? 4 : random.below(16));
+      kMeta.set(b, "has_int", 1);
+      kMeta.set(b, "int_echo", random.chance(0.8));
+      kMeta.set_bits(b, "tele", tele);
+    }
     if (random.chance(0.06)) {
       kMeta.set(b, "opcode", 0x81);
       kMeta.set(b, "becn", 1);

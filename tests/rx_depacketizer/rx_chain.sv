@@ -47,7 +47,7 @@ module rx_chain #(
 
   rx_parser #(.DATA_W(DATA_W)) u_parser (
     .clk_i, .rst_i,
-    .cfg_promisc_raw_i(1'b1), .cfg_port_mac_i(48'd0),
+    .cfg_promisc_raw_i(1'b1), .cfg_port_mac_i(48'd0), .cfg_int_i(1'b1),
     .in_valid, .in_data, .in_cnt, .in_last, .in_err, .in_ovf,
     .bt_valid, .bt_data, .bt_cnt, .bt_last,
     .vd_valid, .vd_kind, .vd_meta,

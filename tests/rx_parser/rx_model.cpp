@@ -5,6 +5,7 @@
 
 #include "harness/roce/bytes.hpp"
 #include "harness/roce/crc.hpp"
+#include "harness/roce/int_trailer.hpp"
 #include "harness/roce/opcode.hpp"
 
 namespace rnic::rx {
@@ -21,7 +22,8 @@ const test::BitLayout kMeta({
     {"msn", 24},         {"op0", 64},     {"op1", 64},        {"qkey", 32},   {"src_qpn", 24},
     {"payload_len", 13}, {"ipv6", 1},     {"ecn", 2},         {"dscp", 6},    {"ttl", 8},
     {"sport", 16},       {"sip", 128},    {"dip", 128},       {"hdr_len", 7}, {"ip_id", 16},
-    {"ip_frag", 16},     {"ip_csum", 16}, {"flow_label", 20},
+    {"ip_frag", 16},     {"ip_csum", 16}, {"flow_label", 20}, {"has_int", 1}, {"int_echo", 1},
+    {"hop", 320},        {"path", 12},    {"hops", 4},        {"unit", 4},
 });
 
 namespace {
@@ -164,10 +166,33 @@ Judgement judge(std::span<const uint8_t> f, bool mac_error, const Station& stati
   set_wide(m, "dip", {ip + (l.ipv6 ? 24 : 16), l.ipv6 ? 16u : 4u});
   const size_t at = l.udp + 8 + 12 + ext_bytes;
   set("hdr_len", at);
+  // The INT trailer: harness/roce/README.md.
+  if (station.telemetry && f.size() == end + 48) {
+    const uint8_t* t = &f[end];
+    const bool known = t[0] == 0x49 && t[1] == 0x4E && (t[2] & 15) == 1 && (t[3] >> 1) == 0 &&
+                       t[6] == 0 && t[7] == 0;
+    if (known) {
+      set("has_int", 1);
+      set("int_echo", t[3] & 1);
+      set("unit", t[2] >> 4);
+      set("path", t[4] | (t[5] & 15) << 8);
+      set("hops", t[5] >> 4);
+      test::Bits hops(320);
+      for (size_t i = 0; i < 40; ++i) hops.set_byte(i, t[8 + i]);
+      kMeta.set_bits(m, "hop", hops);
+    }
+  }
   j.meta = m;
   j.payload.assign(f.begin() + static_cast<std::ptrdiff_t>(at),
                    f.begin() + static_cast<std::ptrdiff_t>(at) + payload);
   return j;
+}
+
+Bytes ip_packet_of(const Bytes& f) {
+  const Layers l = find_layers(f);
+  const size_t length =
+      l.ipv6 ? 40u + load_be16(&f[l.l3 + 4]) : static_cast<size_t>(load_be16(&f[l.l3 + 2]));
+  return {f.begin(), f.begin() + static_cast<std::ptrdiff_t>(l.l3 + length)};
 }
 
 std::optional<uint32_t> early_qpn(std::span<const uint8_t> f) {
@@ -312,10 +337,37 @@ Bytes FrameMaker::roce_frame(size_t payload, std::optional<uint8_t> opcode) {
   if (roce::build_frame(s, data, out, {.pad_to_min = false}) != out.size()) {
     throw std::logic_error("FrameMaker: build_frame failed");
   }
+  if (rng_.chance(0.2)) {  // telemetry, or nearly
+    Bytes t = rng_.bytes(48);
+    const uint8_t head[] = {0x49, 0x4E, static_cast<uint8_t>(1 | rng_.below(7) << 4),
+                            static_cast<uint8_t>(rng_.below(2))};
+    std::copy(std::begin(head), std::end(head), t.begin());
+    t[6] = t[7] = 0;
+    if (rng_.chance(0.2)) t[rng_.below(8)] ^= static_cast<uint8_t>(1 << rng_.below(8));
+    if (rng_.chance(0.1)) t.push_back(0);
+    if (rng_.chance(0.1)) t.pop_back();
+    out.insert(out.end(), t.begin(), t.end());
+    return out;
+  }
   // Ethernet padding, or bytes behind the iCRC: whatever they are, they are not looked at.
   const size_t trailer = rng_.chance(0.5) ? 0 : rng_.chance(0.5) ? rng_.below(8) : rng_.below(150);
   const size_t length = std::max(out.size() + trailer, rng_.chance(0.5) ? roce::kMinFrame : 0);
   while (out.size() < length) out.push_back(static_cast<uint8_t>(rng_.bits(8)));
+  return out;
+}
+
+Bytes FrameMaker::telemetry_frame(size_t payload, std::optional<uint8_t> opcode) {
+  Bytes out = ip_packet_of(roce_frame(payload, opcode));
+  roce::IntTrailer t;
+  t.echo = rng_.chance(0.5);
+  t.unit = static_cast<uint8_t>(rng_.below(6));
+  t.hops = static_cast<uint8_t>(rng_.below(16));
+  t.path = static_cast<uint16_t>(rng_.bits(12));
+  for (roce::IntHop& h : t.hop)
+    h = {static_cast<uint8_t>(rng_.below(8)), static_cast<uint32_t>(rng_.bits(24)),
+         static_cast<uint32_t>(rng_.bits(20)), static_cast<uint32_t>(rng_.bits(17))};
+  out.resize(out.size() + roce::kIntBytes);
+  roce::write_int(std::span(out).last(roce::kIntBytes), t);
   return out;
 }
 

@@ -38,6 +38,7 @@ struct Judgement {
 struct Station {
   bool promiscuous = true;
   roce::MacAddr mac{};
+  bool telemetry = true;  // INT trailers are looked for
 };
 
 Judgement judge(std::span<const uint8_t> frame, bool mac_error = false,
@@ -51,6 +52,8 @@ Bytes from_hex(const std::string& hex);
 // The fourteen frames of the fact sheet, section 2, as captured: without padding.
 const std::vector<Bytes>& fact_vectors();
 Bytes with_vlan(const Bytes& frame, uint16_t tci);
+// Without what follows the iCRC.
+Bytes ip_packet_of(const Bytes& frame);
 Bytes padded(Bytes frame, size_t length = roce::kMinFrame, uint8_t fill = 0);
 
 // Random frames, valid and not.
@@ -58,6 +61,8 @@ class FrameMaker {
  public:
   explicit FrameMaker(test::Rng rng) : rng_(rng) {}
   Bytes roce_frame(size_t payload, std::optional<uint8_t> opcode = {});
+  // The same with an INT trailer behind it, whatever it says.
+  Bytes telemetry_frame(size_t payload, std::optional<uint8_t> opcode = {});
   Bytes raw_frame();     // ARP, TCP, UDP to another port, fragment, IPv4 options, odd EtherType
   Bytes broken_frame();  // something that must be dropped
   Bytes any_frame(size_t max_payload = 1100);

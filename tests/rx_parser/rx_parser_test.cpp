@@ -42,6 +42,7 @@ class ParserBench {
                 {top().in_valid, top().in_data, top().in_cnt, top().in_last, &top().in_err,
                  &top().in_ovf}) {
     top().cfg_promisc_raw_i = station.promiscuous;
+    top().cfg_int_i = station.telemetry;
     uint64_t mac = 0;
     for (uint8_t b : station.mac) mac = (mac << 8) | b;
     top().cfg_port_mac_i = mac;
@@ -324,6 +325,70 @@ TEMPLATE_TEST_CASE("every payload length, header and tag around the beat borders
     frames.push_back(maker.roce_frame(length, 0x0A));
   b.check(frames);
   for (const auto& o : b.outcomes()) REQUIRE(o.kind == Kind::kRoce);
+}
+
+TEMPLATE_TEST_CASE("an INT trailer is found behind packets of every length, and no other bytes", "",
+                   ALL_WIDTHS) {
+  ParserBench<TestType> b;
+  FrameMaker maker(test::rng("trailers"));
+  std::vector<Bytes> frames, others;
+  for (size_t length = 0; length <= 300; ++length) frames.push_back(maker.telemetry_frame(length));
+  for (size_t length : {1023u, 1024u, 4095u, 4096u})
+    frames.push_back(maker.telemetry_frame(length, 0x0A));
+  b.check(frames);
+  for (const auto& o : b.outcomes()) {
+    REQUIRE(o.kind == Kind::kRoce);
+    REQUIRE(kMeta.get(o.meta, "has_int") == 1);
+  }
+  // A byte more or less, and bytes that only look like one.
+  for (size_t length = 0; length <= 70; ++length) {
+    Bytes f = maker.telemetry_frame(length);
+    f.push_back(0);
+    others.push_back(f);
+    f.resize(f.size() - 2);
+    others.push_back(f);
+    f = ip_packet_of(f);
+    f.resize(f.size() + 48);
+    others.push_back(f);
+  }
+  b.check(others);
+  for (const auto& o : b.outcomes()) {
+    REQUIRE(o.kind == Kind::kRoce);
+    REQUIRE(kMeta.get(o.meta, "has_int") == 0);
+  }
+}
+
+TEMPLATE_TEST_CASE("every bit of an INT trailer: unknown ones make it nothing, never the packet",
+                   "", ALL_WIDTHS) {
+  ParserBench<TestType> b;
+  FrameMaker maker(test::rng("trailer bits"));
+  const Bytes good = maker.telemetry_frame(9, 0x0A);
+  const size_t at = good.size() - 48;
+  std::vector<Bytes> frames;
+  for (size_t bit = 0; bit < 48 * 8; ++bit) {
+    Bytes f = good;
+    f[at + bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+    frames.push_back(f);
+  }
+  b.check(frames);
+  for (size_t bit = 0; bit < 48 * 8; ++bit) {
+    const size_t byte = bit / 8;
+    const bool known = byte >= 8 || byte == 4 || byte == 5 || (byte == 2 && bit % 8 >= 4) ||
+                       (byte == 3 && bit % 8 == 0);
+    INFO("bit " << bit);
+    CHECK(b.outcomes()[bit].kind == Kind::kRoce);
+    CHECK(kMeta.get(b.outcomes()[bit].meta, "has_int") == known);
+  }
+}
+
+TEMPLATE_TEST_CASE("without telemetry a trailer is padding", "", ALL_WIDTHS) {
+  const Station off{.telemetry = false};
+  ParserBench<TestType> b(off);
+  FrameMaker maker(test::rng("off"));
+  std::vector<Bytes> frames;
+  for (size_t length = 0; length <= 100; ++length) frames.push_back(maker.telemetry_frame(length));
+  b.check(frames, off);
+  for (const auto& o : b.outcomes()) REQUIRE(kMeta.get(o.meta, "has_int") == 0);
 }
 
 TEMPLATE_TEST_CASE("one-beat frames are judged one per cycle", "", ALL_WIDTHS) {

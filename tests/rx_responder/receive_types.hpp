@@ -23,7 +23,8 @@ namespace rnic::test {
 inline const PkgStruct kMeta("rx_meta_t"), kRecv("qp_recv_t"), kAckHalf("qp_ack_t"),
     kPlace("rx_place_t"), kOrd("rx_ord_t"), kCqeReq("cqe_req_t"), kAckReq("ack_req_t"),
     kPath("path_t"), kWrReq("dma_wr_req_t"), kEvent("event_t"), kCq("cq_entry_t"),
-    kEq("eq_entry_t"), kMr("mr_entry_t"), kRqEntry("rq_entry_t"), kMarked("marked_t");
+    kEq("eq_entry_t"), kMr("mr_entry_t"), kRqEntry("rq_entry_t"), kMarked("marked_t"),
+    kTelemetry("telemetry_t");
 
 enum CqeOpcode : uint64_t {
   kCqeReqOk = 0,

@@ -383,6 +383,11 @@ class World {
                 static_cast<uint64_t>(p.frame[v.l3_offset + 6]) << 8 | p.frame[v.l3_offset + 7]);
     kMeta.set_bits(p.meta, "sip", address(v.ip_src));
     kMeta.set_bits(p.meta, "dip", address(v.ip_dst));
+    if (random.chance(0.3)) {
+      kMeta.set(p.meta, "has_int", 1);
+      kMeta.set(p.meta, "int_echo", random.chance(0.2));
+      kMeta.set_bits(p.meta, "tele", Bits::random(random, kTelemetry.width()));
+    }
     return p;
   }
   void send_unmodelled(Pkt p) {
@@ -405,6 +410,7 @@ class World {
     want_fails = got_fails;
     want_events = got_events;
     want_marked = got_marked;
+    want_tele = got_tele;
     want_counts = {};
     counts = {};
     got_tickets.clear();
@@ -430,6 +436,7 @@ class World {
     CHECK(got_fails == want_fails);
     CHECK(got_events == want_events);
     CHECK(difference(got_marked, want_marked) == "");
+    CHECK((got_tele == want_tele));
     check_tickets();
     for (auto& [qpn, q] : qps) {
       INFO("QP " << qpn);
@@ -712,6 +719,7 @@ class World {
   std::vector<Place> got_places, want_places;
   std::vector<std::pair<uint64_t, uint64_t>> got_fails, want_fails, got_events, want_events;
   std::vector<Bits> got_marked, want_marked;
+  std::vector<std::pair<uint64_t, Bits>> got_tele, want_tele;
   std::vector<uint64_t> got_tickets, pieces_of;  // payload writes of each packet
   std::vector<size_t> want_runs;                 // packets before each READ or ATOMIC
   uint64_t first_ticket = 0;
@@ -917,6 +925,9 @@ class World {
     counts["uc_drops"] += top.cnt_rx_uc_drops_o;
     counts["sends"] += top.cnt_rx_sends_o;
     counts["flushed"] += top.cnt_msgs_flushed_o;
+    if (top.tele_valid_o) {
+      got_tele.emplace_back(top.tele_qpn_o, read_pin(top.tele_o).slice(0, kTelemetry.width()));
+    }
     if (top.marked_valid_o) got_marked.push_back(read_pin(top.marked_o).slice(0, kMarked.width()));
     if (top.req_valid && top.req_ready) {
       REQUIRE(!in_flight.empty());
@@ -974,7 +985,12 @@ class World {
     const bool dropped_unseen =
         verdict == roce::RxVerdict::kDropTransport || verdict == roce::RxVerdict::kDropState ||
         verdict == roce::RxVerdict::kDropAddress || verdict == roce::RxVerdict::kDropPkey;
-    if (!dropped_unseen) note_mark(q, v);
+    if (!dropped_unseen) {
+      note_mark(q, v);
+      // Telemetry of any packet of the connection; an echo is not for this side.
+      if (kMeta.get(p.meta, "has_int") != 0 && kMeta.get(p.meta, "int_echo") == 0)
+        want_tele.emplace_back(q.qpn, kMeta.get_bits(p.meta, "tele"));
+    }
     switch (verdict) {
       case roce::RxVerdict::kDropTransport:
       case roce::RxVerdict::kDropState:

@@ -26,21 +26,27 @@
 namespace rnic::test {
 
 // A packed struct of rnic_pkg or another package, its fields placed as the package itself lists
-// them (others may add fields). Fields that are structs are left out.
+// them (others may add fields). A field that is a struct of that package is one value.
 class PkgStruct {
  public:
   explicit PkgStruct(const std::string& name, const std::string& package = "rnic_pkg") {
     std::ifstream file(RNIC_SOURCE_DIR "/rtl/pkg/" + package + ".sv");
     std::string line;
     std::vector<std::pair<std::string, size_t>> fields;
+    std::map<std::string, size_t> widths;  // of the structs so far
     const std::regex field(R"(^\s*logic\s*(?:\[(\d+):0\])?\s*(\w+)\s*;.*)");
+    const std::regex member(R"(^\s*(\w+_t)\s+(\w+)\s*;.*)"), end(R"(^\s*\}\s*(\w+)\s*;.*)");
     while (std::getline(file, line)) {
       std::smatch m;
       if (line.find("typedef struct packed") != std::string::npos) fields.clear();
       if (std::regex_match(line, m, field)) {
         fields.emplace_back(m[2], m[1].matched ? std::stoul(m[1]) + 1 : 1);
+      } else if (std::regex_match(line, m, member) && widths.count(m[1]) != 0) {
+        fields.emplace_back(m[2], widths.at(m[1]));
       }
-      if (line.find("} " + name + ";") == std::string::npos) continue;
+      if (!std::regex_match(line, m, end)) continue;
+      for (const auto& f : fields) widths[m[1]] += f.second;
+      if (m[1] != name) continue;
       for (auto f = fields.rbegin(); f != fields.rend(); ++f) {
         places_[f->first] = {width_, f->second};
         width_ += f->second;

@@ -76,6 +76,7 @@ struct BedOptions {
   wire::FaultHook* faults_a = nullptr;  // of what a sends
   wire::FaultHook* faults_b = nullptr;
   bool check_wire = true;
+  bool telemetry = false;  // INT trailers are legal
 };
 
 // One side: node, host, checkers.
@@ -89,7 +90,8 @@ class Bed {
   WaveViews views_;
 
  public:
-  explicit Bed(const BedOptions& options = {}) : options_(options) {
+  explicit Bed(const BedOptions& options = {})
+      : tap({.rules = {.allow_trailer = options.telemetry}}), options_(options) {
     for (int i = 0; i < 2; ++i) {
       sim::NodeConfig c;
       c.name = std::string(1, i == 0 ? 'a' : 'b');
@@ -172,7 +174,7 @@ class Bed {
   uint64_t counter(Side& s, uint32_t index) { return s.host->nic().counter(index); }
 
   sim::World world;
-  wire::Tap tap{{}};
+  wire::Tap tap;
   Side a, b;
   wire::Link* link = nullptr;
 

@@ -2,11 +2,13 @@
 // Congestion on the wire: CE marks become CNPs, CNPs are heard. One NIC against a software peer
 // that marks what it likes, and two NICs on a cable that marks.
 #include <algorithm>
+#include <bit>
 #include <map>
 
 #include "harness/driver/congestion.hpp"
 #include "harness/roce/check.hpp"
 #include "harness/roce/frame.hpp"
+#include "harness/roce/int_trailer.hpp"
 #include "tests/harness_roce/vectors.hpp"
 #include "tests/system/bed.hpp"
 
@@ -104,20 +106,29 @@ class Peer {
     s.tos = kCe;
     return s;
   }
-  void send(const roce::FrameSpec& s, std::span<const uint8_t> payload = {}) {
+  void send(const roce::FrameSpec& s, std::span<const uint8_t> payload = {},
+            const roce::IntTrailer* trailer = nullptr) {
     std::vector<uint8_t> f(roce::frame_size(s, payload.size()));
     f.resize(roce::build_frame(s, payload, f));
-    out.push_back(std::move(f));
+    if (trailer != nullptr) {
+      const size_t n = f.size();
+      f.resize(n + roce::kIntBytes);
+      f.resize(roce::append_int(f, n, *trailer));
+    }
+    send_bytes(std::move(f));
   }
+  void send_bytes(std::vector<uint8_t> f) { out.push_back(std::move(f)); }
   // A WRITE of one packet with this ECN field, in order.
-  void write(unsigned n, uint8_t ecn) {
+  void write(unsigned n, uint8_t ecn, const roce::IntTrailer* trailer = nullptr,
+             bool ack_req = false) {
     roce::FrameSpec s = spec(n, qps[n].service == RNIC_QP_TYPE_UC ? 0x2A : roce::kRcWriteOnly);
     s.tos = ecn;
     s.psn = qps[n].psn++;
     s.va = memory->va;
     s.rkey = memory->key;
     s.dma_len = 64;
-    send(s, std::vector<uint8_t>(64, 1));
+    s.ack_req = ack_req;
+    send(s, std::vector<uint8_t>(64, 1), trailer);
   }
   void run_ns(uint64_t ns) { world.run_until(world.now_ps() + ns * 1000); }
   uint64_t counter(uint32_t index) { return host->nic().counter(index); }
@@ -141,12 +152,13 @@ class Peer {
   sim::Region* memory;
   std::vector<Connection> qps;
   std::vector<Seen> frames;  // that the NIC has sent
+  bool telemetry = false;    // they may have INT trailers
 
  private:
   void edge(sim::TimePs now) {
     wire::FrameInfo info;
     while (link->rx(1).take(now, info)) {
-      CHECK(roce::check_frame(info.bytes).empty());
+      CHECK(roce::check_frame(info.bytes, {.allow_trailer = telemetry}).empty());
       frames.push_back({info.first_ps, {info.bytes.begin(), info.bytes.end()}});
     }
     while (next_ < out.size() && link->tx(1).free_at() <= now + 50'000) {
@@ -161,6 +173,58 @@ class Peer {
 void put(std::vector<uint8_t>& f, size_t at, std::span<const uint8_t> bytes) {
   std::copy(bytes.begin(), bytes.end(), f.begin() + static_cast<long>(at));
 }
+
+// Of the telemetry that the NICs of this width use.
+uint8_t int_unit() {
+  return static_cast<uint8_t>(
+      std::countr_zero(settings(driver::CcMode::kHpccWindow).hpcc.int_multi));
+}
+roce::IntTrailer trailer_of(const std::vector<uint8_t>& f) {
+  roce::IntTrailer t;
+  const size_t at = roce::find_int(f);
+  REQUIRE(at != 0);
+  REQUIRE(roce::read_int(std::span(f).subspan(at), t));
+  return t;
+}
+roce::IntTrailer some_trailer(Rng& random, unsigned hops) {
+  roce::IntTrailer t;
+  t.unit = int_unit();
+  t.hops = static_cast<uint8_t>(hops);
+  t.path = static_cast<uint16_t>(random.bits(12));
+  for (unsigned i = 0; i < std::min(hops, roce::kIntHops); ++i)
+    t.hop[i] = {2, static_cast<uint32_t>(random.bits(24)), static_cast<uint32_t>(random.bits(20)),
+                static_cast<uint32_t>(random.bits(17))};
+  return t;
+}
+
+// Writes a hop into every trailer as a switch does, and keeps what it wrote.
+class Stamper : public wire::FaultHook {
+ public:
+  std::vector<roce::IntTrailer> stamped, echoes;
+  uint64_t without = 0;
+  uint32_t ts = 0, tx = 0, queue = 0;  // of a port that is never faster than its link
+  void on_frame(wire::FrameEdit& f) override {
+    const size_t at = roce::find_int(f.bytes);
+    if (at == 0) {
+      ++without;
+      return;
+    }
+    const auto bytes = f.bytes.subspan(at);
+    roce::IntTrailer t;
+    CHECK(roce::read_int(bytes, t));
+    if (t.echo) {
+      echoes.push_back(t);
+      return;
+    }
+    ++tx;
+    queue = (queue + 77) & 0x1FF;
+    roce::push_hop(bytes, {3, (ts += 1000) & roce::kIntTsMask, tx & roce::kIntTxMask, queue},
+                   int_unit(), 9);
+    roce::read_int(bytes, t);
+    stamped.push_back(t);
+    f.edited = true;
+  }
+};
 
 // Marks frames of one direction as a switch does, all that are ECN capable.
 class Marker : public wire::FaultHook {
@@ -418,6 +482,184 @@ TEST_CASE("two NICs over a cable that marks: CNPs for WRITEs and for READ respon
     CHECK(bed.counter(bed.a, RNIC_CNT_RX_CNP) == sent);
     CHECK(bed.counter(bed.a, RNIC_CNT_RP_CNP_HANDLED) == sent);
     CHECK(bed.counter(bed.a, RNIC_CNT_RP_CNP_IGNORED) == 0);
+    bed.check();
+  }
+}
+
+TEST_CASE("while HPCC is off no frame has a trailer, and with it frames differ by it only") {
+  std::vector<std::vector<uint8_t>> frames[2];
+  for (bool on : {false, true}) {
+    Peer p;
+    p.telemetry = on;
+    driver::CcSettings s = settings(driver::CcMode::kHpccWindow);
+    s.enable = on;
+    apply(*p.host, s);
+    sim::Qp& qp = p.add_qp();
+    sim::Qp& uc = p.add_qp(0, RNIC_QP_TYPE_UC);
+    sim::Region target = *p.memory;  // whatever the peer's is
+    p.host->write(qp, *p.memory, 0, target, 0, 4001);
+    p.run_ns(2000);
+    p.host->write(uc, *p.memory, 0, target, 0, 77);
+    p.run_ns(2000);
+    driver::WorkRequest read;
+    read.opcode = RNIC_WQE_OPCODE_READ;
+    read.remote_va = 0x1000;
+    read.local = {{p.memory->key, 100, p.memory->va}};
+    qp.qp->post(read);
+    qp.qp->ring();
+    p.run_ns(2000);
+    roce::IntTrailer t;
+    t.unit = int_unit();
+    p.write(0, 2, on ? &t : nullptr, true);
+    p.run_ns(2000);
+    REQUIRE(p.frames.size() == 4 + 1 + 1 + 1);
+    for (const Seen& f : p.frames) frames[on].push_back(f.bytes);
+  }
+  for (size_t i = 0; i < 7; ++i) {
+    INFO("frame " << i);
+    CHECK(roce::find_int(frames[0][i]) == 0);
+    std::vector<uint8_t> f = frames[1][i];
+    const bool has = i < 4 || i == 6;  // WRITEs, and the ACK; not UC, not the READ request
+    CHECK((roce::find_int(f) != 0) == has);
+    if (has) {
+      roce::IntTrailer want;
+      want.unit = int_unit();
+      want.echo = i == 6;
+      CHECK(trailer_of(f) == want);
+      f.resize(f.size() - roce::kIntBytes);
+      if (f.size() < roce::kMinFrame) f.resize(roce::kMinFrame);
+    }
+    CHECK(f == frames[0][i]);
+  }
+}
+
+TEST_CASE("an ACK echoes the newest trailer, once, and memory sees nothing of it", "[short]") {
+  Peer p;
+  p.telemetry = true;
+  apply(*p.host, settings(driver::CcMode::kHpccWindow));
+  p.add_qp();
+  p.add_qp();
+  Rng random = rng("trailers");
+  mem::MemoryChecker checker(p.node->memory());
+  checker.snapshot();
+  p.host->ignore_written_rings(checker);
+  roce::IntTrailer newest;
+  for (int i = 0; i < 5; ++i) {
+    const roce::IntTrailer t = some_trailer(random, 1 + static_cast<unsigned>(i));
+    p.write(0, 2, &t, i == 4);
+    newest = t;
+  }
+  const roce::IntTrailer other = some_trailer(random, 2);
+  p.write(1, 2, &other, true);
+  p.run_ns(3000);
+  const auto acks = p.of(roce::kRcAcknowledge);
+  REQUIRE(acks.size() == 2);
+  for (const Seen& a : acks) {
+    roce::IntTrailer want = a.view().dest_qp == kPeerQpn ? newest : other;
+    want.echo = true;
+    CHECK(trailer_of(a.bytes) == want);
+  }
+  // Repeated without a trailer, and with bad ones: no echo, but ACKs all the same.
+  p.frames.clear();
+  p.write(0, 2, nullptr, true);
+  p.run_ns(2000);
+  for (size_t byte : {0u, 2u, 3u, 6u}) {
+    Peer::Connection& c = p.qps[0];
+    roce::FrameSpec s = p.spec(0, roce::kRcWriteOnly);
+    s.tos = 2;
+    s.psn = c.psn++;
+    s.va = p.memory->va;
+    s.rkey = p.memory->key;
+    s.dma_len = 64;
+    s.ack_req = true;
+    std::vector<uint8_t> f(roce::frame_size(s, 64) + roce::kIntBytes);
+    f.resize(roce::build_frame(s, std::vector<uint8_t>(64, 1), f));
+    const size_t n = f.size();
+    f.resize(n + roce::kIntBytes);
+    f.resize(roce::append_int(f, n, some_trailer(random, 3)));
+    f[n + byte] ^= 0x02;
+    p.send_bytes(f);
+    p.run_ns(2000);
+  }
+  CHECK(p.frames.size() == 5);
+  for (const Seen& a : p.frames) CHECK(roce::find_int(a.bytes) == 0);
+  checker.expect_write(p.memory->buffer, 0, std::vector<uint8_t>(64, 1).data(), 64);
+  if (auto d = checker.compare()) FAIL_CHECK(d->to_string());
+}
+
+TEST_CASE("an echo in another unit, or that cannot be, is counted and disturbs nothing") {
+  Peer p;
+  p.telemetry = true;
+  apply(*p.host, settings(driver::CcMode::kHpccWindow));
+  sim::Qp& qp = p.add_qp();
+  sim::Region target = *p.memory;
+  Rng random = rng("echoes");
+  for (unsigned i = 0; i < 4; ++i) {
+    p.host->write(qp, *p.memory, 0, target, 0, 100);
+    p.run_ns(1000);
+    roce::FrameSpec s = p.spec(0, roce::kRcAcknowledge);
+    s.tos = 2;
+    s.psn = kPsn + i;
+    s.syndrome = 0x1F;
+    roce::IntTrailer t = some_trailer(random, i == 2 ? 9 : 2);
+    t.echo = true;
+    if (i == 1) t.unit ^= 1;
+    if (i == 3) t.hop[1].rate = 7;
+    p.send(s, {}, &t);
+    CHECK(p.host->wait_completion(qp).ok());
+  }
+  CHECK(p.counter(RNIC_CNT_RX_INT_UNUSED) == 1);
+  CHECK(p.counter(RNIC_CNT_CC_INT_BAD) == 2);
+  CHECK(p.counter(RNIC_CNT_RX_ACK) == 4);
+}
+
+TEST_CASE("two NICs over a cable that stamps: every echo is the newest stamp", "[short]") {
+  for (bool vlan : {false, true}) {
+    Stamper there, back;
+    BedOptions options;
+    options.host.ipv6 = options.host.vlan = vlan;
+    options.host.vlan_id = vlan ? 4 : 0;
+    options.host.ack_req_every = 1;
+    options.faults_a = &there;
+    options.faults_b = &back;
+    options.telemetry = true;
+    Bed bed(options);
+    apply(*bed.a.host, settings(driver::CcMode::kHpccWindow));
+    apply(*bed.b.host, settings(driver::CcMode::kHpccWindow));
+    auto [qa, qb] = bed.connect({.mtu = 4096});
+    sim::Region& ra = bed.a.host->region(sim::Place::kHost, 65536);
+    sim::Region& rb = bed.b.host->region(sim::Place::kHost, 65536);
+    Rng random = rng("payload");
+    const std::vector<uint8_t> data = random.bytes(65536);
+    ra.buffer.write(0, data.data(), data.size());
+    bed.watch();
+    size_t at = 0;
+    for (uint32_t length : {0u, 1u, 60u, 61u, 4096u, 4097u, 12'000u}) {
+      bed.a.host->write(*qa, ra, at, rb, at, length);
+      CHECK(bed.a.host->wait_completion(*qa).ok());
+      bed.expect(
+          bed.b, rb, at,
+          {data.begin() + static_cast<long>(at), data.begin() + static_cast<long>(at + length)});
+      at += length;
+    }
+    bed.run_ns(3000);
+    CHECK(there.without == 0);
+    CHECK(there.stamped.size() == 1 + 1 + 1 + 1 + 1 + 2 + 3);
+    // Each echo is a stamp, in order; the last packet's came back.
+    REQUIRE(!back.echoes.empty());
+    size_t next = 0;
+    for (roce::IntTrailer e : back.echoes) {
+      CHECK(e.echo);
+      e.echo = false;
+      const auto it =
+          std::find(there.stamped.begin() + static_cast<long>(next), there.stamped.end(), e);
+      REQUIRE(it != there.stamped.end());
+      next = static_cast<size_t>(it - there.stamped.begin()) + 1;
+    }
+    CHECK(next == there.stamped.size());
+    CHECK(bed.counter(bed.a, RNIC_CNT_RX_INT_UNUSED) == 0);
+    CHECK(bed.counter(bed.a, RNIC_CNT_CC_INT_BAD) == 0);
+    CHECK(bed.counter(bed.a, RNIC_CNT_CC_EVENTS_LOST) == 0);
     bed.check();
   }
 }

@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 
 #include "tests/harness_roce/vectors.hpp"
 #include "tests/support/bench.hpp"
@@ -33,14 +34,16 @@ struct OutBeat {
   unsigned cnt = 0;
   bool last = false;
   bool abort = false;
-  Bits eth;
+  Bits eth, tele;
+  bool add = false, echo = false;
   bool operator==(const OutBeat&) const = default;
 };
 
 struct OutPacket {
   std::vector<uint8_t> bytes;
   bool abort = false;
-  Bits eth;
+  Bits eth, tele;
+  bool add = false, echo = false;
   uint64_t first_cycle = 0, last_cycle = 0;
   size_t beats = 0;
 };
@@ -63,8 +66,9 @@ class PacketizerBench : public Bench<Top> {
         rsp_(*this, "rsp", this->top().rsp_valid, this->top().rsp_ready, this->top().rsp),
         out_(*this, "out", this->top().out_valid, this->top().out_ready, [this] {
           auto& top = this->top();
-          return OutBeat{read_pin(top.out_data), top.out_cnt, top.out_last != 0, top.out_abort != 0,
-                         read_pin(top.out_eth)};
+          return OutBeat{read_pin(top.out_data), top.out_cnt,           top.out_last != 0,
+                         top.out_abort != 0,     read_pin(top.out_eth), read_pin(top.out_int),
+                         top.out_add != 0,       top.out_echo != 0};
         }) {
     this->top().cfg_mig_req_i = 1;
     set_cnp_class(48, 6);
@@ -79,11 +83,14 @@ class PacketizerBench : public Bench<Top> {
       if (top.path_lk_valid != 0 && top.path_lk_ready != 0) {
         lookups_.push_back({top.path_lk_index, this->cycle() + path_delay_()});
       }
+      if (top.echo_get_o != 0) echo_of_ = top.echo_qpn_o;
       if (top.cnt_tx_no_path_o != 0) ++no_path;
       if (top.trc_valid_o != 0) traces.push_back({top.trc_o, top.trc_sampled_o != 0});
     });
     this->on_drive([this] {
       auto& top = this->top();
+      top.echo_valid_i = echo_of_ && has_echo(*echo_of_);
+      write_pin(top.echo_i, echo_of_ ? echo_for(*echo_of_) : Bits::random(path_random_, 340));
       top.path_lk_ready = !lookup_stall();
       top.path_valid = 0;
       write_pin(top.path, Bits::random(path_random_, kPath.width()));
@@ -96,6 +103,17 @@ class PacketizerBench : public Bench<Top> {
     });
   }
 
+  // What int_echo holds: of some QPs something, of others nothing.
+  static bool has_echo(uint32_t qpn) { return qpn % 3 != 0; }
+  static Bits echo_for(uint32_t qpn) {
+    Bits b(340);
+    for (size_t i = 0; i < 340; i += 20) b.set(i, 20, (qpn + i) * 7919 & 0xFFFFF);
+    return b;
+  }
+  void set_int(bool on, unsigned unit) {
+    this->top().cfg_int_i = on;
+    this->top().cfg_int_unit_i = static_cast<CData>(unit);
+  }
   void set_cnp_class(unsigned dscp, unsigned pcp) {
     this->top().cfg_cnp_dscp_i = static_cast<CData>(dscp);
     this->top().cfg_cnp_pcp_i = static_cast<CData>(pcp);
@@ -161,7 +179,12 @@ class PacketizerBench : public Bench<Top> {
     if (current_.beats == 0) {
       current_.first_cycle = this->cycle();
       current_.eth = beat.eth;
+      current_.tele = beat.tele;
+      current_.add = beat.add;
+      current_.echo = beat.echo;
     }
+    if (beat.add != current_.add || beat.echo != current_.echo || !(beat.tele == current_.tele))
+      throw ProtocolError("telemetry changed inside a packet");
     if (!(beat.eth == current_.eth)) throw ProtocolError("out_eth changed inside a packet");
     if (beat.cnt == 0 || beat.cnt > kBytes || (!beat.last && beat.cnt != kBytes)) {
       throw ProtocolError("out_cnt " + std::to_string(beat.cnt));
@@ -184,6 +207,7 @@ class PacketizerBench : public Bench<Top> {
 
   Rng path_random_ = rng("path");
   std::deque<Lookup> lookups_;
+  std::optional<uint32_t> echo_of_;
   OutPacket current_;
   unsigned next_path_ = 1;
 };
@@ -289,7 +313,8 @@ void check_vectors() {
 }
 
 template <class Top>
-void check_random(size_t count, Stall in, Stall out, Stall lookup, unsigned path_latency) {
+void check_random(size_t count, Stall in, Stall out, Stall lookup, unsigned path_latency,
+                  bool telemetry = true) {
   PacketizerBench<Top> bench;
   bench->ip_id_i = 0xFFF0;
   const bool mig_req = rng("mig_req").chance(0.5);
@@ -297,6 +322,7 @@ void check_random(size_t count, Stall in, Stall out, Stall lookup, unsigned path
   const unsigned dscp = static_cast<unsigned>(rng("dscp").below(64));
   const unsigned pcp = static_cast<unsigned>(rng("pcp").below(8));
   bench.set_cnp_class(dscp, pcp);
+  bench.set_int(telemetry, 3);
   bench.req_.set_stall(in);
   bench.rsp_.set_stall(in);
   bench.out_.set_stall(out);
@@ -333,6 +359,13 @@ void check_random(size_t count, Stall in, Stall out, Stall lookup, unsigned path
     INFO("packet " << i << ", psn " << psn << ", opcode " << int{p.spec.opcode} << ", "
                    << p.payload.size() << " bytes, IPv6 " << p.ipv6());
     compare(got, p);
+    const roce::OpcodeInfo& info = roce::opcode_info(p.spec.opcode);
+    const bool moves = info.transport == roce::Transport::kRc && info.is_request &&
+                       p.spec.opcode != roce::kRcReadRequest && (info.ext & roce::kExtAtomic) == 0;
+    const bool echo = telemetry && p.spec.opcode == roce::kRcAcknowledge && bench.has_echo(p.qpn);
+    CHECK(got.add == (echo || (telemetry && moves)));
+    CHECK(got.echo == echo);
+    if (got.add) CHECK(got.tele == (echo ? bench.echo_for(p.qpn) : Bits(340, 3)));
     if (!p.ipv6())
       CHECK(static_cast<uint16_t>(got.bytes[4] << 8 | got.bytes[5]) ==
             static_cast<uint16_t>(0xFFF0 + i));
@@ -370,6 +403,7 @@ TEMPLATE_TEST_CASE("tx_packetizer makes the fact sheet's vectors bit for bit", "
 TEMPLATE_TEST_CASE("tx_packetizer equals the frame builder for every opcode without stalls", "",
                    PACKETIZERS) {
   check_random<TestType>(300, Stall::none(), Stall::none(), Stall::none(), 1);
+  check_random<TestType>(100, Stall::none(), Stall::none(), Stall::none(), 1, false);
 }
 
 TEMPLATE_TEST_CASE("tx_packetizer equals the frame builder under stalls on every side", "",
