@@ -101,6 +101,35 @@ std::vector<CcRegister> cc_registers(const CcSettings& s) {
 
 void set_congestion(Device& device, const CcSettings& settings) {
   for (const CcRegister& r : cc_registers(settings)) device.write(r.offset, r.value);
+  // The unit fills its tables and gives every QP its first rate; until then it hears nothing.
+  for (int i = 0; (device.read(RNIC_CSR_CC_STATE) & RNIC_CSR_CC_STATE_READY_MASK) == 0; ++i) {
+    if (i == 1000) throw Error("congestion control does not become ready");
+  }
+}
+
+std::string describe(const CcSettings& s) {
+  if (!s.enable) return "no congestion control";
+  const cc::DcqcnParams& d = s.dcqcn;
+  const cc::HpccParams& h = s.hpcc;
+  switch (s.mode) {
+    case CcMode::kHpccFormula:
+      return fmt::format("HPCC, formula: alpha {:g}, Kmax {:.0f} KB", h.alpha, h.kmax_bytes * 1e-3);
+    case CcMode::kHpccWindow:
+      return fmt::format(
+          "HPCC, window: T {:.1f} us, eta {:g}, W_AI {:.0f} B ({:.0f} Mb/s), maxStage {}",
+          static_cast<double>(h.base_rtt_ns) * 1e-3, h.eta,
+          h.ai_bps * static_cast<double>(h.base_rtt_ns) * 1e-9 / 8, h.ai_bps * 1e-6, h.max_stage);
+    case CcMode::kDcqcn:
+      break;
+  }
+  return fmt::format(
+      "DCQCN, {}: g {:.4f}, alpha every {} us, {} increase every {} us or {:.0f} KB, F {}, "
+      "additive "
+      "{:.0f} Mb/s, hyper {:.0f} Mb/s, CNPs {} us apart",
+      d.production ? "production" : "paper", d.g, d.alpha_ns / 1000,
+      d.production ? fmt::format("cuts every {} us,", d.dec_ns / 1000) : "cuts at CNPs,",
+      d.inc_ns / 1000, static_cast<double>(d.byte_reset) * 1e-3, d.f, d.ai_bps * 1e-6,
+      d.hai_bps * 1e-6, s.cnp.interval_ns / 1000);
 }
 
 const char* CcState::stage_name() const {

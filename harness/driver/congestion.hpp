@@ -53,8 +53,12 @@ struct CcRegister {
 
 // CC_GLOBAL_CTRL comes last. A parameter that its register cannot hold throws Error naming it.
 std::vector<CcRegister> cc_registers(const CcSettings& settings);
-// Writes them.
+// Writes them, and waits until the unit has taken them (CC_STATE.ready): before, CNPs and telemetry
+// are not heard. Throws Error when it does not.
 void set_congestion(Device& device, const CcSettings& settings);
+
+// One line: the algorithm and its parameters.
+std::string describe(const CcSettings& settings);
 
 // What the algorithm in charge knows of a QP.
 struct CcState {

@@ -3,7 +3,7 @@
 // chosen algorithm hears events and tells rates. A change of algorithm or enable starts every QP
 // anew and tells the line rate for each; without enable nothing else changes a rate.
 // CNPs, telemetry and sent packets are pulses that never wait: what finds its queue full is lost
-// and counted, as the next one brings news.
+// and counted, as the next one brings news. Telemetry that waits is replaced by newer of its QP.
 // Throughput: rate_dcqcn's and rate_hpcc's, 4 cycles per event.
 module cc_unit #(
     parameter int unsigned N_QP = 64,
@@ -11,7 +11,8 @@ module cc_unit #(
 ) (
     input  logic        clk_i,
     input  logic        rst_i,
-    output logic        init_done_o,
+    output logic        init_done_o,    // every QP has been told its first rate
+    output logic        active_o,       // CNPs or telemetry are heard, by mode
     input  logic [31:0] now_i,
     // CC_GLOBAL_CTRL
     input  logic [1:0]  cfg_mode_i,     // 0 DCQCN, 1 HPCC formula, 2 HPCC window, 3 none
@@ -76,11 +77,14 @@ module cc_unit #(
   logic [1:0]    mode_q;
   logic          enable_q, sweep_q, first_q, dcqcn_sel, active;
   logic [QW-1:0] sweep_idx_q;
+  logic          settled;      // mode and enable are those of the registers
   logic          reset_valid, reset_ready, dcqcn_reset_ready, hpcc_reset_ready, unit_done;
   logic          dcqcn_done, hpcc_done;
   logic [23:0]   reset_qpn;
   assign dcqcn_sel = mode_q == 2'd0;
+  assign settled = mode_q == cfg_mode_i && enable_q == cfg_enable_i;
   assign active = enable_q && !sweep_q && mode_q != 2'd3;
+  assign active_o = active && settled;
   // A unit that clears its memories or fills its tables hears no reset.
   assign unit_done = dcqcn_sel ? dcqcn_done : hpcc_done;
   assign reset_valid = unit_done && (qp_reset_valid || sweep_q);
@@ -122,7 +126,7 @@ module cc_unit #(
   assign ack_use = ack_i && active && !dcqcn_sel;
   assign tx_use = tx_i && active && dcqcn_sel;
   always_ff @(posedge clk_i) begin
-    cnt_lost_o <= (cnp_use && !cnp_room) || (ack_use && !ack_room) || (tx_use && !tx_room);
+    cnt_lost_o <= (cnp_use && !cnp_room) || (new_push && !ack_room) || (tx_use && !tx_room);
     if (rst_i) cnt_lost_o <= 1'b0;
   end
   stream_fifo #(
@@ -139,20 +143,38 @@ module cc_unit #(
       .out_data(cnp_qpn),
       .level_o(cnp_level)
   );
+  // The newest stands in a place of its own; the next one of its QP replaces it there, so that many
+  // ACKs of one QP never queue up. What is on offer may so become newer: ack_ready depends on state
+  // only.
+  logic            new_q, new_push, new_take, old_valid;
+  logic [ACKW-1:0] new_data_q, old;
+  assign new_take = new_q && !old_valid && ack_ready;
+  assign new_push = ack_use && new_q && !new_take && new_data_q[ACKW-1-:24] != ack_qpn_i;
+  always_ff @(posedge clk_i) begin
+    if (ack_use) begin
+      new_q <= 1'b1;
+      new_data_q <= {ack_qpn_i, ack_psn_i, ack_next_psn_i, ack_int_i};
+    end else if (new_take) begin
+      new_q <= 1'b0;
+    end
+    if (rst_i) new_q <= 1'b0;
+  end
   stream_fifo #(
       .W(ACKW),
       .DEPTH(16)
   ) u_acks (
       .clk_i,
       .rst_i,
-      .in_valid(ack_use),
+      .in_valid(new_push),
       .in_ready(ack_room),
-      .in_data({ack_qpn_i, ack_psn_i, ack_next_psn_i, ack_int_i}),
-      .out_valid(ack_valid),
+      .in_data(new_data_q),
+      .out_valid(old_valid),
       .out_ready(ack_ready),
-      .out_data(ack),
+      .out_data(old),
       .level_o(ack_level)
   );
+  assign ack_valid = old_valid || new_q;
+  assign ack = old_valid ? old : new_data_q;
   stream_fifo #(
       .W(40),
       .DEPTH(16)
@@ -298,7 +320,7 @@ module cc_unit #(
       .obs_rc(hpcc_obs_rc),
       .obs_stage(hpcc_obs_stage)
   );
-  assign init_done_o = dcqcn_done && hpcc_done && !sweep_q && !first_q;
+  assign init_done_o = dcqcn_done && hpcc_done && !sweep_q && !first_q && settled;
 
   // ---------------------------------------------------------------------------------------- rates
   always_ff @(posedge clk_i) begin

@@ -238,7 +238,7 @@ module mac_tx_gen #(
   assign underrun_psn_o = who_q[23:0];
 
   logic unused;
-  assign unused = in_eth.sampled;
+  assign unused = in_eth.sampled ^ in_eth.paced;
 
   // ---------------------------------------------------------------------------------------- checks
   `RNIC_STREAM_HOLD(mac_tx_valid, mac_tx_ready, {mac_tx_data, mac_tx_cnt, mac_tx_last, mac_tx_err})

@@ -291,6 +291,7 @@ package rnic_pkg;
     logic [23:0] psn;            // trace
     logic        sampled;
     logic        response;       // made by resp_engine
+    logic        paced;          // counts for its QP's rate; not ACKs, CNPs and raw frames
   } tx_eth_t;
 
   // -- receive

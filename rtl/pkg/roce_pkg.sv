@@ -42,6 +42,12 @@ package roce_pkg;
   localparam logic [3:0] INT_VERSION = 4'd1;
   localparam int unsigned INT_BYTES = 48;
 
+  // SEND and WRITE of RC in all their forms; nobody returns the telemetry of others.
+  function automatic logic carries_int(input logic [7:0] opcode);
+    carries_int = opcode <= OP_WRITE_ONLY_IMM || opcode == OP_SEND_LAST_INV ||
+                  opcode == OP_SEND_ONLY_INV;
+  endfunction
+
   // AETH syndrome
   localparam logic [7:0] SYN_ACK = 8'h1F;
   localparam logic [7:0] SYN_RNR = 8'h20;  // | timer code

@@ -1107,7 +1107,7 @@ module rnic_top #(
   logic [15:0] trace_lost_amount;
 
   // Nets: congestion control
-  logic cc_ready;
+  logic cc_ready, cc_active;
   logic [31:0] now_q;
   logic cc_reset_valid, cc_reset_ready, cc_reset_done_q, qpi_db_ready;
   logic cc_cnp_valid;
@@ -2316,7 +2316,7 @@ module rnic_top #(
   rx_completer u_rx_completer (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
-      .cfg_dcqcn_i(dcqcn_on),
+      .cfg_dcqcn_i(dcqcn_on && cc_active),
       .cfg_int_unit_i(int_unit),
       .resp_valid,
       .resp_ready,
@@ -3391,6 +3391,7 @@ module rnic_top #(
       .cc_query_go_o(cfg_cc_query_go),
       // falls with the question
       .cc_state_done_i(cc_qry_done && !cfg_cc_query_go),
+      .cc_state_ready_i(cc_ready),
       .cc_state_stage_i(cc_qry_stage),
       .cc_state_name_i(cc_qry_name),
       .cc_rate_kbps_i(cc_qry_rate),
@@ -3892,11 +3893,11 @@ module rnic_top #(
       pace_clear_done_q <= 1'b0;
     end
   end
-  // A request packet has left tx_packetizer: its frame with FCS, preamble and gap.
+  // What counts for its QP's rate has left tx_packetizer: its frame with FCS, preamble and gap.
   logic [15:0] sent_q, sent_frame;
   assign sent_frame = sent_q + {8'd0, pkt_cnt} + (pkt_eth.vlan ? 16'd18 : 16'd14);
   always_ff @(posedge core_clk_i) begin
-    cc_tx_valid_q <= pkt_valid && pkt_ready && pkt_last && !pkt_eth.response;
+    cc_tx_valid_q <= pkt_valid && pkt_ready && pkt_last && pkt_eth.paced;
     if (pkt_valid && pkt_ready) begin
       sent_q <= pkt_last ? 16'd0 : sent_q + {8'd0, pkt_cnt};
       cc_tx_qpn_q <= pkt_eth.qpn;
@@ -3914,6 +3915,7 @@ module rnic_top #(
       .clk_i(core_clk_i),
       .rst_i(core_rst || !init_done[10]),  // its first rates find tx_pacer ready
       .init_done_o(cc_ready),
+      .active_o(cc_active),
       .now_i(now_q),
       .cfg_mode_i(cfg_cc_global_ctrl_mode),
       .cfg_enable_i(cfg_cc_global_ctrl_enable),
@@ -3996,6 +3998,7 @@ module rnic_top #(
       .cfg_cc_i(cfg_cc_global_ctrl_enable),
       .cfg_burst_i(cfg_qp_rate_burst_bytes),
       .cfg_late_log2_i(cfg_qp_rate_burst_late_log2),
+      .cfg_int_i(int_on),
       .limit_i(ctx_cw_valid),
       .limit_qpn_i(ctx_cw_qpn),
       .limit_mbps_i(ctx_cw.rate),
@@ -4067,7 +4070,7 @@ module rnic_top #(
   logic unused;
   assign unused = ^{rx_level_rows, underrun_qpn, underrun_psn, unused_fail_last, unused_db_last,
       unused_db_src, unused_terr_last, unused_terr_src, unused_ev_last, unused_ev_src,
-      cfg_mrc_path_mask_mask, cfg_cc_global_ctrl_reserved, cc_ready, unused_hdr_last,
+      cfg_mrc_path_mask_mask, cfg_cc_global_ctrl_reserved, unused_hdr_last,
       unused_hdr_src, cc_ack_tele.unit,
       bar2_awaddr[31:22], bar2_araddr[31:22], fault.is_queue};
 endmodule

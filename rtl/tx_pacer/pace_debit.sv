@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a packet takes from the bucket of its QP: its frame with preamble, gap and FCS. Packets of
+// What a packet takes from the bucket of its QP: its frame with preamble, gap and FCS, and with the
+// INT trailer that int_append puts behind it. Packets of
 // QPs without a limit are left out; packets of one QP in a row become one debit while others wait.
 // One packet per cycle, never waits; a debit can be taken 3 cycles after its packet.
 `include "rnic_assert.svh"
@@ -9,6 +10,7 @@ module pace_debit #(
 ) (
     input  logic        clk_i,
     input  logic        rst_i,
+    input  logic        cfg_int_i,    // SEND and WRITE packets of RC get an INT trailer
     // what paths put in front of the packet (pulse)
     input  logic        path_i,
     input  logic [15:0] path_index_i,
@@ -69,7 +71,9 @@ module pace_debit #(
     if (pkt_i) begin
       qpn1_q <= pkt_qpn_i;
       // 14 Ethernet, 20 IPv4, 8 UDP, 12 BTH, 4 iCRC
-      inner1_q <= 14'd58 + {8'd0, ext_bytes(pkt_opcode_i)} + (({1'b0, pkt_len_i} + 14'd3) & ~14'd3);
+      inner1_q <= 14'd58 + {8'd0, ext_bytes(pkt_opcode_i)} +
+          (({1'b0, pkt_len_i} + 14'd3) & ~14'd3) +
+          ((cfg_int_i && roce_pkg::carries_int(pkt_opcode_i)) ? 14'(roce_pkg::INT_BYTES) : 14'd0);
     end
     if (rst_i) v1_q <= 1'b0;
   end

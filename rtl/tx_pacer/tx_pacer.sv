@@ -20,6 +20,7 @@ module tx_pacer #(
     input  logic              cfg_cc_i,         // congestion control is enabled
     input  logic [19:0]       cfg_burst_i,      // bytes that a QP at rest may save up
     input  logic [3:0]        cfg_late_log2_i,  // of core cycles that are made good
+    input  logic              cfg_int_i,        // SEND and WRITE packets of RC get an INT trailer
     // a QP's own limit, Mb/s; 0 and all ones: none (pulse)
     input  logic              limit_i,
     input  logic [23:0]       limit_qpn_i,
@@ -147,6 +148,7 @@ module tx_pacer #(
   pace_debit #(.N_QP(N_QP), .N_PATH(N_PATH)) u_debit (
       .clk_i,
       .rst_i,
+      .cfg_int_i,
       .path_i,
       .path_index_i,
       .path_ipv6_i,

@@ -108,10 +108,7 @@ module tx_packetizer #(
 
   logic is_ack, gets_int;
   assign is_ack     = p.opcode == roce_pkg::OP_ACKNOWLEDGE;
-  // SEND and WRITE in all their forms; nobody returns the telemetry of others.
-  assign gets_int   = cfg_int_i && (p.opcode <= roce_pkg::OP_WRITE_ONLY_IMM ||
-                                    p.opcode == roce_pkg::OP_SEND_LAST_INV ||
-                                    p.opcode == roce_pkg::OP_SEND_ONLY_INV);
+  assign gets_int   = cfg_int_i && roce_pkg::carries_int(p.opcode);
   assign echo_get_o = cfg_int_i && s0_fire && head && is_ack;
   assign echo_qpn_o = p.qpn;
 
@@ -180,7 +177,7 @@ module tx_packetizer #(
   logic [15:0]       s1_udp_len_q, s1_ip_len_q;
   logic [17:0]       s1_csum_q;
   logic [5:0]        s1_ext_len_q;
-  logic              s1_cnp_q, s1_sampled_q, s1_response_q, s1_int_q, s1_ack_q;
+  logic              s1_cnp_q, s1_sampled_q, s1_response_q, s1_paced_q, s1_int_q, s1_ack_q;
   logic [23:0]       s1_qpn_q, s1_psn_q;
   logic [319:0]      s1_bth_ext_q;
   logic              path_have_q;
@@ -208,6 +205,7 @@ module tx_packetizer #(
         s1_ack_q     <= cfg_int_i && is_ack;
         s1_sampled_q <= p.sampled;
         s1_response_q <= p.response;
+        s1_paced_q   <= !is_ack && !is_cnp;
         s1_qpn_q     <= p.qpn;
         s1_psn_q     <= p.psn;
         s1_id_q      <= ip_id;
@@ -468,6 +466,7 @@ module tx_packetizer #(
     eth.psn     = s1_psn_q;
     eth.sampled = s1_sampled_q;
     eth.response = s1_response_q;
+    eth.paced    = s1_paced_q;
   end
 
   assign meta      = meta_mem[rp_q];

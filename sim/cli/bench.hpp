@@ -12,6 +12,8 @@ struct BenchOptions {
   std::string folder;             // sim/bench
   std::vector<std::string> only;  // scenarios by name; empty: all
   bool update = false;            // write expected.yaml anew
+  bool longer = false;            // the long run of those that have one, and nothing else
+  std::string plot;               // folder for pictures of those that compare; empty: none
   unsigned best_of = 1;           // runs of the scenarios that report speed
 };
 

@@ -267,6 +267,9 @@ int main(int argc, char** argv) {
       app.add_subcommand("bench", "Measure, and compare with sim/bench/expected.yaml");
   bench_cmd->add_option("only", bench_args.only, "benchmarks by name; none: all");
   bench_cmd->add_flag("--update", bench_args.update, "write the exact values anew");
+  bench_cmd->add_flag("--long", bench_args.longer, "the long run of those that have one (minutes)");
+  bench_cmd->add_option("--plot", bench_args.plot,
+                        "folder for an SVG picture of each comparison, made of this run");
   bench_cmd->add_option("--best-of", bench_args.best_of, "runs of what reports simulation speed")
       ->check(CLI::Range(1, 20));
 

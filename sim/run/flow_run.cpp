@@ -64,11 +64,19 @@ void FlowWatch::on_visible(const pcie::VisibleEvent& v) {
   if (v.addr < first_ || v.addr >= last_) return;
   const uint64_t before = bytes_;
   bytes_ += v.len;
+  if (closed_) return;
+  counted_ = bytes_;
   if (before < warm_ && bytes_ >= warm_) {
     warm_at_ = v.time_ps;
     warm_bytes_ = bytes_;
   }
   end_ = v.time_ps;
+}
+
+void FlowWatch::open(TimePs now) {
+  warm_ = 0;
+  warm_at_ = end_ = now;
+  warm_bytes_ = counted_ = bytes_;
 }
 
 FlowRun::FlowRun(Session& session, const std::string& step, const Flow& flow, size_t index,
@@ -319,6 +327,14 @@ bool FlowRun::busy() const {
   });
 }
 
+void FlowRun::stop() {
+  watch_->close();
+  for (Lane& l : lanes_) {
+    const uint32_t every = flow_.signal_every;
+    l.to_post = std::min(l.to_post, (l.posted + every - 1) / every * every);
+  }
+}
+
 uint64_t FlowRun::completed() const {
   uint64_t n = 0;
   for (const Lane& l : lanes_) n += l.completed;
@@ -342,7 +358,9 @@ double FlowRun::goodput() const {
 }
 
 double FlowRun::rate() const {
-  const double mean = static_cast<double>(bytes_posted_) / flow_.count;
+  uint64_t posted = 0;
+  for (const Lane& l : lanes_) posted += l.posted;
+  const double mean = static_cast<double>(bytes_posted_) / static_cast<double>(posted);
   return mean > 0 ? goodput() * 1000.0 / 8.0 / mean : 0;
 }
 
@@ -352,7 +370,7 @@ std::string FlowRun::text() const {
   return fmt::format(
       "  {} -> {}: {} {} of {} B on {} QP{} ({} to {} memory{}{}): {:.1f} Gb/s, {:.2f} M "
       "messages/s; {} compared",
-      session_.kit(from_).node->name(), session_.kit(to_).node->name(), flow_.count,
+      session_.kit(from_).node->name(), session_.kit(to_).node->name(), completed(),
       name_of(flow_.verb), sizes, flow_.qps, flow_.qps == 1 ? "" : "s",
       flow_.source == Memory::kGpu ? "GPU" : "host", flow_.target == Memory::kGpu ? "GPU" : "host",
       flow_.inlined ? ", inline" : "", flow_.imm ? ", immediate" : "", goodput(), rate(),

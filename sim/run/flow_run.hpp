@@ -28,16 +28,20 @@ class FlowWatch final : public pcie::Observer {
   FlowWatch(const FlowWatch&) = delete;
   FlowWatch& operator=(const FlowWatch&) = delete;
   void on_visible(const pcie::VisibleEvent& v) override;
-  // Bytes and time from the warm point to the last byte.
-  uint64_t bytes() const { return bytes_ - warm_bytes_; }
+  // What counts for the rate: from now on, and not any more.
+  void open(TimePs now);
+  void close() { closed_ = true; }
+  // Bytes and time from the warm point to the last byte that counts.
+  uint64_t bytes() const { return counted_ - warm_bytes_; }
   TimePs time() const { return end_ - warm_at_; }
   uint64_t all_bytes() const { return bytes_; }
 
  private:
   pcie::Fabric& fabric_;
   uint64_t first_, last_, warm_;
-  uint64_t bytes_ = 0, warm_bytes_ = 0;
+  uint64_t bytes_ = 0, counted_ = 0, warm_bytes_ = 0;
   TimePs warm_at_ = 0, end_ = 0;
+  bool closed_ = false;
 };
 
 // How many connected pairs of two nodes, the lower first, are taken.
@@ -54,6 +58,10 @@ class FlowRun {
   void post(std::vector<MessageInfo>& traced);
   bool busy() const;
   uint64_t completed() const;
+  // Goodput counts from now on, instead of from the first tenth of the bytes.
+  void measure() { watch_->open(session_.world().now_ps()); }
+  // Nothing more is posted, but for a message that tells of those before it; goodput ends here.
+  void stop();
   // Memory that the flow changes.
   void ignore_memory();
   // Bytes posted and bytes written must agree at the end.

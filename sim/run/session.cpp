@@ -109,7 +109,8 @@ void Session::add_cable(wire::Link& link, const std::string& name) {
   }
   tap.rules.pmtu = settings_.mtu;
   tap.rules.allow_trailer =
-      net() != nullptr && net()->config().telemetry != switching::IntMode::kOff;
+      (net() != nullptr && net()->config().telemetry != switching::IntMode::kOff) ||
+      (settings_.congestion && settings_.congestion->mode != driver::CcMode::kDcqcn);
   k.tap = std::make_unique<wire::Tap>(tap);
   link.add_observer(k.tap.get());
   cables_.push_back(std::move(k));
@@ -128,10 +129,14 @@ void Session::start_host(size_t index) {
   h.id = static_cast<uint8_t>(index + 1);
   NodeKit& k = kits_[index];
   k.host = std::make_unique<Host>(world_, *k.node, h);
-  if (net() == nullptr) return k.host->start(static_cast<uint8_t>(peer_of(index) + 1));
-  k.host->start_device(k.host->mac(h.id));
-  for (uint8_t i = 0; i < settings_.nodes; ++i) k.host->create_path(i + 1, i);
-  net()->add_address(k.host->mac(h.id), static_cast<unsigned>(index));
+  if (net() == nullptr) {
+    k.host->start(static_cast<uint8_t>(peer_of(index) + 1));
+  } else {
+    k.host->start_device(k.host->mac(h.id));
+    for (uint8_t i = 0; i < settings_.nodes; ++i) k.host->create_path(i + 1, i);
+    net()->add_address(k.host->mac(h.id), static_cast<unsigned>(index));
+  }
+  if (settings_.congestion) driver::set_congestion(k.host->nic(), *settings_.congestion);
 }
 
 void Session::build() {

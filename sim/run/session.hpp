@@ -18,6 +18,7 @@
 #include "harness/wire/tap.hpp"
 #include "sim/host/host.hpp"
 #include "sim/run/figures.hpp"
+#include "sim/run/plot.hpp"
 #include "sim/run/recorder.hpp"
 #include "sim/run/settings.hpp"
 #include "sim/run/stages.hpp"
@@ -90,6 +91,9 @@ class Session {
   void figure(const std::string& name, double value, const std::string& unit) {
     figures_.add(name, value, unit);
   }
+  // For a plot.
+  void curve(Curve curve) { curves_.push_back(std::move(curve)); }
+  const std::vector<Curve>& curves() const { return curves_; }
   // Golden := memory now; what `expect` and `ignore` do not name must stay as it is.
   void snapshot_memory();
   void ignore_memory(size_t node, const Region& region);
@@ -130,6 +134,7 @@ class Session {
   std::vector<CableKit> cables_;
   std::unique_ptr<Crowd> crowd_;
   Figures figures_;
+  std::vector<Curve> curves_;
   std::vector<std::string> problems_;
   std::vector<Timeline> timelines_;
   uint64_t start_ns_ = 0;

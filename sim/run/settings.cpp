@@ -2,6 +2,7 @@
 #include "sim/run/settings.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "harness/roce/int_trailer.hpp"
@@ -29,6 +30,7 @@ constexpr uint64_t kMacPs = NicInfo{}.mac_ps;
 constexpr uint64_t kUsualBpsPerBit = 390'625'000;  // 50, 100, 200, 400 Gb/s for 128 to 1024 bit
 constexpr uint64_t kLongestLatencyPs = kPsPerSecond;
 constexpr uint64_t kLongestLimitPs = 1'000'000'000'000'000;
+constexpr uint32_t kMostMessages = 100'000'000;         // of a flow
 constexpr uint64_t kMostFlowBytes = uint64_t{4} << 30;  // a flow's buffer, on each side
 constexpr uint64_t kGpuSpace = 0x80'0000'0000;          // below lie the BARs and the host's memory
 
@@ -177,6 +179,79 @@ void check_verb(Reader& r, const Flow& f) {
     r.error("source_misalign", "FETCH_ADD works on aligned words");
 }
 
+// Keys that replace a value of the preset.
+void read_dcqcn(Reader& r, cc::DcqcnParams& d) {
+  r.opt("g", d.g, probability());
+  r.opt("alpha", d.alpha_init, probability());
+  r.opt("f", d.f, unsigned_integer(1, 255));
+  r.opt("ai", d.ai_bps, bit_rate(1000));
+  r.opt("hai", d.hai_bps, bit_rate(1000));
+  r.opt("byte_counter", d.byte_reset, bytes(0, 0xFFFFFFFF));
+  const auto whole_us = [&](const char* key, uint64_t& ns) {
+    uint64_t ps = ns * 1000;
+    if (!r.opt(key, ps, duration(1'000'000, 1'000'000'000'000))) return;
+    if (ps % 1'000'000 != 0) r.error(key, "must be a whole number of microseconds");
+    ns = ps / 1000;
+  };
+  whole_us("alpha_time", d.alpha_ns);
+  whole_us("cut_time", d.dec_ns);
+  whole_us("increase_time", d.inc_ns);
+  r.opt("clamp", d.clamp);
+  r.opt("clamp_after_time", d.clamp_after_time);
+}
+
+void read_hpcc(Reader& r, cc::HpccParams& h) {
+  r.opt("eta", h.eta, probability());
+  r.opt("ai", h.ai_bps, bit_rate(1000));
+  r.opt("max_stage", h.max_stage, unsigned_integer(0, 255));
+  r.opt("alpha", h.alpha, probability());
+  uint64_t kmax = 0;
+  if (r.opt("kmax", kmax, bytes(1, 1u << 30))) h.kmax_bytes = static_cast<double>(kmax);
+}
+
+void read_congestion(Reader& r, Settings& s) {
+  using driver::CcMode;
+  enum class Mode { kNone, kDcqcn, kFormula, kWindow } mode = Mode::kNone;
+  r.req("mode", mode,
+        one_of<Mode>({{"none", Mode::kNone},
+                      {"dcqcn", Mode::kDcqcn},
+                      {"hpcc_formula", Mode::kFormula},
+                      {"hpcc_window", Mode::kWindow}}));
+  driver::CcPreset preset = driver::CcPreset::kPaper;
+  r.opt("preset", preset,
+        one_of<driver::CcPreset>(
+            {{"paper", driver::CcPreset::kPaper}, {"production", driver::CcPreset::kProduction}}));
+  uint64_t rtt_ps = 13'000'000;
+  uint32_t flows = 64;
+  r.opt("base_rtt", rtt_ps, duration(512'000, 1'000'000'000));
+  r.opt("flows", flows, unsigned_integer(1, 1'000'000));
+  driver::CcSettings c = driver::CcSettings::preset(mode == Mode::kWindow    ? CcMode::kHpccWindow
+                                                    : mode == Mode::kFormula ? CcMode::kHpccFormula
+                                                                             : CcMode::kDcqcn,
+                                                    preset, static_cast<double>(s.wire.rate_bps),
+                                                    rtt_ps / 1000, flows);
+  r.opt("min_rate", c.dcqcn.min_bps, bit_rate(1000));
+  c.hpcc.min_bps = c.dcqcn.min_bps;
+  uint64_t interval_ps = c.cnp.interval_ns * 1000;
+  if (r.opt("cnp_interval", interval_ps, duration(0, 65'535'000'000)) &&
+      interval_ps % 1'000'000 != 0)
+    r.error("cnp_interval", "must be a whole number of microseconds");
+  c.cnp.interval_ns = interval_ps / 1000;
+  r.child("dcqcn", [&](Reader& d) { read_dcqcn(d, c.dcqcn); });
+  r.child("hpcc", [&](Reader& h) { read_hpcc(h, c.hpcc); });
+  try {
+    driver::cc_registers(c);
+  } catch (const std::exception& e) {
+    r.error("", e.what());
+  }
+  const bool hpcc = mode == Mode::kFormula || mode == Mode::kWindow;
+  if (hpcc && s.net.telemetry != switching::IntMode::kOff &&
+      1u << s.net.int_unit != c.hpcc.int_multi)
+    r.error("mode",
+            "HPCC at this wire.rate needs switch.int.multiple " + std::to_string(c.hpcc.int_multi));
+  if (mode != Mode::kNone) s.congestion = c;
+}
+
 // A node by its letter.
 Value<uint32_t> node_letter(uint32_t nodes) {
   Value<uint32_t> v;
@@ -213,7 +288,7 @@ void read_flow(Reader& r, Flow& f, const Settings& s) {
                           {"fetch_add", FlowVerb::kFetchAdd}}));
   r.opt("qps", f.qps, unsigned_integer(1, 64));
   r.list("sizes", f.sizes, bytes(0, 1u << 30), 1, 64);
-  r.opt("count", f.count, unsigned_integer(1, 100'000'000));
+  r.opt("count", f.count, unsigned_integer(1, kMostMessages));
   r.opt("depth", f.depth, unsigned_integer(1, 16384));
   r.opt("imm", f.imm);
   r.opt("inline", f.inlined);
@@ -252,7 +327,7 @@ void read_flow(Reader& r, Flow& f, const Settings& s) {
 }
 
 void read_allreduce(Reader& r, AllReduceStep& a, const Settings& s) {
-  constexpr uint64_t kMostMessages = 16384;  // of a rank: what an immediate numbers
+  constexpr uint64_t kMostPieces = 16384;  // of a rank: what an immediate numbers
   r.opt("size", a.bytes, bytes(64, 1u << 30));
   r.opt("piece", a.piece, bytes(4, 1u << 30));
   const auto place = one_of<Memory>({{"host", Memory::kHost}, {"gpu", Memory::kGpu}});
@@ -268,7 +343,7 @@ void read_allreduce(Reader& r, AllReduceStep& a, const Settings& s) {
   if (a.piece % 4 != 0) r.error("piece", "must be a multiple of 4");
   if (a.memory == Memory::kHost && a.reduce == Memory::kGpu)
     r.error("reduce", "the GPU adds what is in its own memory");
-  if (2 * (s.nodes - 1) * (a.bytes / s.nodes / a.piece + 1) > kMostMessages)
+  if (2 * (s.nodes - 1) * (a.bytes / s.nodes / a.piece + 1) > kMostPieces)
     r.error("piece", "too small: more than 16384 messages of a rank");
 }
 
@@ -322,10 +397,12 @@ void read_step(Reader& r, Step& step, const Settings& s) {
     }
     case Do::kTraffic: {
       TrafficStep& t = step.traffic.emplace();
+      r.opt("duration", t.duration_ps, duration(1'000'000, kLongestLimitPs));
       r.each(
           "flows",
           [&](Reader& f, size_t) {
             Flow flow;
+            if (t.duration_ps != 0) flow.count = kMostMessages;
             read_flow(f, flow, s);
             if (flow.source == Memory::kGpu || flow.target == Memory::kGpu)
               need_gpu(Memory::kGpu, "flows");
@@ -335,6 +412,7 @@ void read_step(Reader& r, Step& step, const Settings& s) {
       r.opt("grain", t.grain_ps, duration(10'000, 1'000'000'000));
       r.opt("limit", t.limit_ps, duration(1, kLongestLimitPs));
       r.opt("speed", t.speed);
+      if (t.duration_ps >= t.limit_ps) r.error("duration", "must be shorter than limit");
       std::vector<uint32_t> qps(s.nodes);
       for (const Flow& f : t.flows) {
         qps[f.from] += f.qps;
@@ -462,6 +540,17 @@ void read_switched(Reader& r, Settings& s) {
   s.net.ports = s.nodes;
 }
 
+void read_comparison(Reader& r, Comparison& c) {
+  r.each("variants", [&](Reader& v, size_t) {
+    Variant& variant = c.variants.emplace_back();
+    v.req("name", variant.name, text());
+    v.list("set", variant.set, text());
+  });
+  r.list("compare", c.figures, text());
+  r.list("plot", c.plot, text());
+  r.list("long", c.longer, text());
+}
+
 Settings read(Document& doc, const std::vector<NicKind>& kinds) {
   Settings s;
   s.file = doc.name();
@@ -475,6 +564,9 @@ Settings read(Document& doc, const std::vector<NicKind>& kinds) {
     s.wire.rate_bps = 0;  // unless the file says: what the width is made for
     read_world(r, s, kinds, Programs::kFlows);
     if (s.topology == Topology::kSwitch) read_switched(r, s);
+    r.child("congestion", [&](Reader& c) { read_congestion(c, s); });
+    Comparison comparison;  // of benchmarks
+    read_comparison(r, comparison);
     r.each(
         "steps",
         [&](Reader& q, size_t) {
@@ -512,6 +604,24 @@ Settings parse_settings(const std::string& yaml, const std::string& name,
   Document doc = Document::parse(yaml, name);
   for (const std::string& o : overrides) doc.set(o);
   return read(doc, {});
+}
+
+Comparison load_comparison(const std::string& path) {
+  Document doc = Document::load(path);
+  Comparison c;
+  {
+    Reader r(doc);
+    read_comparison(r, c);
+  }
+  // Other keys are the scenario's, and complained about when it is loaded.
+  const auto ours = [](const std::string& key) {
+    return key.starts_with("variants") || key == "compare" || key == "plot" || key == "long";
+  };
+  std::vector<scenario::Error> errors;
+  std::copy_if(doc.errors().begin(), doc.errors().end(), std::back_inserter(errors),
+               [&](const scenario::Error& e) { return ours(e.key); });
+  if (!errors.empty()) throw ScenarioError(std::move(errors));
+  return c;
 }
 
 std::string scenario_title(const std::string& path) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/driver/congestion.hpp"
 #include "harness/pcie/config.hpp"
 #include "harness/switch/config.hpp"
 #include "harness/wire/fault_settings.hpp"
@@ -71,7 +72,8 @@ struct TrafficStep {
   std::vector<Flow> flows;
   TimePs grain_ps = 200'000;  // how often the programs look
   TimePs limit_ps = 100'000'000'000;
-  bool speed = false;  // report simulation speed as a figure
+  TimePs duration_ps = 0;  // the programs post for so long; 0: until all messages are posted
+  bool speed = false;      // report simulation speed as a figure
 };
 
 // Raw frames both ways beside whatever runs: an ARP request out of each node, seen by the other.
@@ -147,6 +149,7 @@ struct Settings {
   axi::DmaStalls stalls;
   uint16_t bar_stall = 0;
   HostConfig host;
+  std::optional<driver::CcSettings> congestion;  // of every NIC; none: as after a reset
   uint32_t log_sq = 10;
   uint32_t timeout = 14;  // of acknowledgements: 4.096 us * 2^timeout; 0: none
   std::vector<Step> steps;
@@ -168,6 +171,19 @@ enum class Programs : uint8_t { kFlows, kTools };
 // unknown keys.
 void read_world(scenario::Reader& r, Settings& s, const std::vector<NicKind>& kinds,
                 Programs programs);
+// What a benchmark compares: the scenario again with other values, as from the command line. Keys
+// `variants`, `compare`, `plot` and `long` of its file.
+struct Variant {
+  std::string name;
+  std::vector<std::string> set;  // "path=value"
+};
+struct Comparison {
+  std::vector<Variant> variants;     // none: the scenario itself only
+  std::vector<std::string> figures;  // shown side by side
+  std::vector<std::string> plot;     // curves, a panel each
+  std::vector<std::string> longer;   // "path=value": what makes it the long run
+};
+Comparison load_comparison(const std::string& path);  // throws ScenarioError
 // The title of a scenario file, without checking the rest.
 std::string scenario_title(const std::string& path);
 

@@ -77,10 +77,19 @@ void keep_timelines(Session& s, const std::vector<MessageInfo>& traced) {
 
 void work(Session& s, const std::string& name, const TrafficStep& step, std::deque<FlowRun>& runs,
           SwitchLoad& load, std::vector<MessageInfo>& traced) {
-  const TimePs end = s.world().now_ps() + step.limit_ps;
+  const TimePs start = s.world().now_ps(), end = start + step.limit_ps;
   uint64_t all = 0;
   for (const Flow& f : step.flows) all += f.count;
+  // Instants of a step of some duration: what counts begins, posting ends.
+  std::deque<TimePs> marks;
+  if (step.duration_ps != 0) marks = {start + step.duration_ps / 2, start + step.duration_ps};
   for (;;) {
+    if (!marks.empty() && s.world().now_ps() >= marks.front()) {
+      const bool middle = marks.size() == 2;
+      for (FlowRun& r : runs) middle ? r.measure() : r.stop();
+      middle ? load.open() : load.close();
+      marks.pop_front();
+    }
     uint64_t done = 0;
     bool busy = false;
     for (FlowRun& r : runs) {
@@ -94,8 +103,15 @@ void work(Session& s, const std::string& name, const TrafficStep& step, std::deq
     if (s.world().now_ps() > end)
       throw TimeOut(
           fmt::format("{} of {} messages completed within {} ns", done, all, step.limit_ps / 1000));
-    s.world().run_until(std::min(s.world().now_ps() + step.grain_ps, end + 1));
-    s.progress(fmt::format("{}: {} of {} messages", name, done, all));
+    TimePs next = std::min(s.world().now_ps() + step.grain_ps, end + 1);
+    if (!marks.empty()) next = std::min(next, marks.front());
+    s.world().run_until(next);
+    if (step.duration_ps == 0) {
+      s.progress(fmt::format("{}: {} of {} messages", name, done, all));
+    } else {
+      s.progress(fmt::format("{}: {} messages, {:.0f} us", name, done,
+                             static_cast<double>(s.world().now_ps() - start) * 1e-6));
+    }
   }
 }
 
@@ -147,6 +163,16 @@ void report_go_back_n(Session& s, const std::string& name, const FlowRun& run) {
   s.figure(name + ".of_bound", 100 * run.goodput() / bound, "%");
 }
 
+// How evenly the flows shared: Jain's index of their goodput, 1 when all had the same.
+double jain(const std::deque<FlowRun>& runs) {
+  double sum = 0, squares = 0;
+  for (const FlowRun& r : runs) {
+    sum += r.goodput();
+    squares += r.goodput() * r.goodput();
+  }
+  return squares > 0 ? sum * sum / squares / static_cast<double>(runs.size()) : 0;
+}
+
 void report_flows(Session& s, const std::string& name, std::deque<FlowRun>& runs) {
   double gbps = 0, rate = 0;
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -157,6 +183,7 @@ void report_flows(Session& s, const std::string& name, std::deque<FlowRun>& runs
     if (runs.size() > 1) s.figure(fmt::format("{}.goodput_{}", name, i), runs[i].goodput(), "Gb/s");
   }
   s.figure(name + ".goodput", gbps, "Gb/s");
+  if (runs.size() > 1) s.figure(name + ".jain", jain(runs), "");
   s.figure(name + ".message_rate", rate, "M/s");
   const double cycles_per_us = 1e6 / static_cast<double>(s.kit(0).node->nic().info().core_ps);
   if (rate > 0) s.figure(name + ".cycles_per_message", cycles_per_us / rate, "core cycles");

@@ -4,6 +4,7 @@
 // rates of every QP; and the driver's presets.
 #include <Vcc_unit.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -396,6 +397,25 @@ TEST_CASE("bursts: what does not fit is lost and counted, the rest is served eve
   slow.tick(200);
   CHECK(slow.lost == 0);
   CHECK(slow.take().size() == 100);
+}
+
+TEST_CASE("ACKs of one QP without end: none is lost, and the newest counts at once") {
+  World w(golden(CcMode::kHpccFormula)), alone(golden(CcMode::kHpccFormula));
+  for (unsigned i = 0; i < 400; ++i) {
+    w.ack(3, i, 0, 0, 100 + i);
+    if (i % 50 == 0) w.ack(5, i, 0, 0, 2000 + i);  // others go between
+  }
+  w.tick(3 * 48 + 60);
+  alone.ack(3, 1, 0, 0, 499);
+  alone.tick(200);
+  CHECK(w.lost == 0);
+  const auto told = w.take(), want = alone.take();
+  REQUIRE(want.size() == 1);
+  CHECK(told.size() < 100);
+  const auto last =
+      std::find_if(told.rbegin(), told.rend(), [](const auto& t) { return t.qpn == 3; });
+  REQUIRE(last != told.rend());
+  CHECK(last->bps == want[0].bps);
 }
 
 TEST_CASE("telemetry that cannot be is counted") {

@@ -3,7 +3,11 @@
 // that marks what it likes, and two NICs on a cable that marks.
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <functional>
 #include <map>
+
+#include <fmt/format.h>
 
 #include "harness/driver/congestion.hpp"
 #include "harness/roce/check.hpp"
@@ -37,8 +41,43 @@ driver::CcSettings settings(driver::CcMode mode, uint64_t cnp_ns = 4000) {
   s.cnp.interval_ns = cnp_ns;
   return s;
 }
-void apply(sim::Host& host, const driver::CcSettings& s) {
-  for (const driver::CcRegister& r : driver::cc_registers(s)) host.nic().write(r.offset, r.value);
+void apply(sim::Host& host, const driver::CcSettings& s) { driver::set_congestion(host.nic(), s); }
+
+// Bytes of a frame on the wire: with FCS, preamble and gap.
+double on_wire(const Seen& f) { return static_cast<double>(f.bytes.size() + 24); }
+// b/s of the frames that began in this time.
+double rate_between(const std::vector<Seen>& frames, sim::TimePs from, sim::TimePs to) {
+  double bits = 0, last = 0;
+  sim::TimePs begin = 0, end = 0;
+  for (const Seen& f : frames) {
+    if (f.first_ps < from || f.first_ps >= to) continue;
+    if (begin == 0) begin = f.first_ps;
+    end = f.first_ps;
+    last = 8 * on_wire(f);
+    bits += last;
+  }
+  REQUIRE(end > begin);
+  return (bits - last) / (static_cast<double>(end - begin) * 1e-12);
+}
+// When the rate changed: where the straight lines of bits over time before and after meet. Of
+// frames in [t - before, t), and in [t + wait, t + wait + after).
+double change_ps(const std::vector<Seen>& frames, sim::TimePs t, sim::TimePs before,
+                 sim::TimePs wait, sim::TimePs after) {
+  const double old_rate = rate_between(frames, t - before, t) * 1e-12;
+  const double new_rate = rate_between(frames, t + wait, t + wait + after) * 1e-12;
+  double bits = 0;  // from t on to the first frame behind the wait
+  sim::TimePs first = 0, at = 0;
+  for (const Seen& f : frames) {
+    if (f.first_ps < t) continue;
+    if (first == 0) first = f.first_ps;
+    at = f.first_ps;
+    if (at >= t + wait) break;
+    bits += 8 * on_wire(f);
+  }
+  // first + x at the old rate, the rest at the new one.
+  const double all = static_cast<double>(at - first);
+  const double x = (bits - new_rate * all) / (old_rate - new_rate);
+  return static_cast<double>(first - t) + x;
 }
 
 // A NIC at end 0 of a cable; the far end is software. QP i of the NIC is connected to kPeerQpn + i
@@ -107,7 +146,7 @@ class Peer {
     return s;
   }
   void send(const roce::FrameSpec& s, std::span<const uint8_t> payload = {},
-            const roce::IntTrailer* trailer = nullptr) {
+            const roce::IntTrailer* trailer = nullptr, sim::TimePs at = 0) {
     std::vector<uint8_t> f(roce::frame_size(s, payload.size()));
     f.resize(roce::build_frame(s, payload, f));
     if (trailer != nullptr) {
@@ -115,9 +154,12 @@ class Peer {
       f.resize(n + roce::kIntBytes);
       f.resize(roce::append_int(f, n, *trailer));
     }
-    send_bytes(std::move(f));
+    send_bytes(std::move(f), at);
   }
-  void send_bytes(std::vector<uint8_t> f) { out.push_back(std::move(f)); }
+  // Not before `at`; frames keep their order.
+  void send_bytes(std::vector<uint8_t> f, sim::TimePs at = 0) {
+    out.push_back({at, std::move(f), false});
+  }
   // A WRITE of one packet with this ECN field, in order.
   void write(unsigned n, uint8_t ecn, const roce::IntTrailer* trailer = nullptr,
              bool ack_req = false) {
@@ -151,8 +193,17 @@ class Peer {
   std::unique_ptr<sim::Host> host;
   sim::Region* memory;
   std::vector<Connection> qps;
-  std::vector<Seen> frames;  // that the NIC has sent
-  bool telemetry = false;    // they may have INT trailers
+  std::vector<Seen> frames;                 // that the NIC has sent
+  bool telemetry = false;                   // they may have INT trailers
+  std::function<void(const Seen&)> answer;  // told of each of them
+  sim::TimePs arrived_ps = 0;               // when the last frame sent to the NIC is in
+  sim::TimePs noted_ps = 0;                 // and the last one with a note
+  struct Out {
+    sim::TimePs at;
+    std::vector<uint8_t> bytes;
+    bool note = false;
+  };
+  std::vector<Out> out;
 
  private:
   void edge(sim::TimePs now) {
@@ -160,15 +211,27 @@ class Peer {
     while (link->rx(1).take(now, info)) {
       CHECK(roce::check_frame(info.bytes, {.allow_trailer = telemetry}).empty());
       frames.push_back({info.first_ps, {info.bytes.begin(), info.bytes.end()}});
+      if (answer) answer(frames.back());
     }
-    while (next_ < out.size() && link->tx(1).free_at() <= now + 50'000) {
-      link->tx(1).send(now, out[next_], false);
+    while (next_ < out.size() && out[next_].at <= now && link->tx(1).free_at() <= now + 50'000) {
+      // With preamble, FCS and the cable's delay.
+      arrived_ps = std::max(now, link->tx(1).free_at()) + 50'000 +
+                   (out[next_].bytes.size() + 12) * 8'000'000'000'000 / test_rate();
+      if (out[next_].note) noted_ps = arrived_ps;
+      link->tx(1).send(now, out[next_].bytes, false);
       ++next_;
     }
   }
-  std::vector<std::vector<uint8_t>> out;
   size_t next_ = 0;
 };
+
+void report_reaction(const Peer& p, const std::string& what, double ns) {
+  const double cycles = ns * 1e3 / static_cast<double>(p.node->nic().info().core_ps);
+  WARN(
+      fmt::format("{}: from its end on the cable to the new rate on the cable {:.0f} ns, {:.0f} "
+                  "core cycles",
+                  what, ns, cycles));
+}
 
 void put(std::vector<uint8_t>& f, size_t at, std::span<const uint8_t> bytes) {
   std::copy(bytes.begin(), bytes.end(), f.begin() + static_cast<long>(at));
@@ -444,6 +507,122 @@ TEST_CASE("a received CNP is counted and leaves PSNs alone", "[short]") {
   CHECK(p.counter(RNIC_CNT_RP_CNP_IGNORED) == 3);
 }
 
+TEST_CASE("a CNP halves the rate on the wire, and it comes back as the facts say", "[short]") {
+  Peer p;
+  const driver::CcSettings s = settings(driver::CcMode::kDcqcn);
+  apply(*p.host, s);
+  const auto line = static_cast<double>(test_rate());
+  sim::Qp& qp = p.add_qp();
+  sim::Region target = *p.memory;  // whatever the peer's is
+  const auto enough = static_cast<unsigned>(line * 400e-6 / 8 / 65536);
+  for (unsigned i = 0; i < enough; ++i)
+    p.host->post_write(qp, *p.memory, 0, target, 0, 65536, false);
+  qp.qp->ring();
+  p.run_ns(25'000);
+  const auto cnp = [&] {
+    roce::FrameSpec f = p.spec(0, roce::kCnp);
+    f.becn = true;
+    f.tos = 48 << 2 | 2;
+    p.send(f);
+    p.run_ns(1000);
+    return p.arrived_ps;
+  };
+  const auto state = [&] { return driver::query_congestion(p.host->nic(), qp.number()); };
+  // alpha = 1 at first, g = 1/256, periods of 55 us; F = 5: fast recovery all the time.
+  double rc = line, rt = line, alpha = 1;
+  const auto check_from = [&](sim::TimePs from, sim::TimePs to) {
+    const double got = rate_between(p.frames, from, to);
+    INFO("Rc " << rc * 1e-9 << " Gb/s, on the wire " << got * 1e-9 << ", "
+               << static_cast<double>(p.world.now_ps()) * 1e-6 << " us");
+    CHECK(std::abs(got / rc - 1) < 0.01);
+    const driver::CcState now = state();
+    CHECK(std::abs(now.rate_bps / rc - 1) < 1e-3);
+    CHECK(std::abs(now.target_bps / rt - 1) < 1e-3);
+    CHECK(std::abs(now.alpha - alpha) < 1e-3);
+    CHECK(now.stage_name() == std::string("fast recovery"));
+  };
+  const auto cut = [&] {
+    rt = rc;
+    rc *= 1 - alpha / 2;
+    alpha = alpha * 255 / 256 + 1.0 / 256;
+  };
+  const auto rise = [&] {
+    rc = (rt + rc) / 2;
+    alpha = alpha * 255 / 256;
+  };
+  const sim::TimePs us = 1'000'000;
+  sim::TimePs t = cnp();
+  cut();
+  CHECK(p.counter(RNIC_CNT_RP_CNP_HANDLED) == 1);
+  // What was made before has left after some microseconds.
+  for (unsigned i = 0; i < 4; ++i) {
+    p.world.run_until(t + (55 * i + 53) * us);
+    check_from(t + (55 * i + (i == 0 ? 6 : 1)) * us, t + (55 * i + 52) * us);
+    if (i < 3) rise();
+  }
+  // The packets of a full TX buffer leave first, at the old rate.
+  double ns = change_ps(p.frames, t, 20 * us, 8 * us, 40 * us) * 1e-3;
+  report_reaction(p, "CNP, from line rate behind a full TX buffer", ns);
+  CHECK(ns > 0);
+  CHECK(ns < 7000);
+  // A second one, from an open cut: alpha has fallen three times.
+  t = cnp();
+  cut();
+  p.world.run_until(t + 53 * us);
+  check_from(t + 2 * us, t + 52 * us);
+  CHECK(state().state_name() == std::string("RECOVERY"));
+  ns = change_ps(p.frames, t, 20 * us, 2 * us, 40 * us) * 1e-3;
+  report_reaction(p, "CNP, to a QP that was paced", ns);
+  CHECK(ns > 0);
+  CHECK(ns < 1500);
+  CHECK(p.counter(RNIC_CNT_CC_EVENTS_LOST) == 0);
+}
+
+TEST_CASE("READ responses count for the byte counter of who answers") {
+  Peer p;
+  driver::CcSettings s = settings(driver::CcMode::kDcqcn);
+  s.dcqcn.byte_reset = 20'000;
+  apply(*p.host, s);
+  sim::Qp& qp = p.add_qp();
+  roce::FrameSpec f = p.spec(0, roce::kCnp);
+  f.becn = true;
+  p.send(f);
+  p.run_ns(1000);
+  f = p.spec(0, roce::kRcReadRequest);
+  f.tos = 2;
+  f.psn = kPsn;
+  f.va = p.memory->va;
+  f.rkey = p.memory->key;
+  f.dma_len = 65536;
+  p.send(f);
+  p.run_ns(20'000);
+  REQUIRE(p.frames.size() == 64);
+  double bytes = 0;
+  for (const Seen& r : p.frames) bytes += on_wire(r);
+  const driver::CcState state = driver::query_congestion(p.host->nic(), qp.number());
+  CHECK(state.byte_steps == static_cast<unsigned>(bytes / 20'000));
+  CHECK(state.time_steps == 0);
+}
+
+TEST_CASE("CNPs before congestion control is ready count as ignored") {
+  Peer p;
+  p.add_qp();
+  // Another g: its tables are filled anew, and nobody waits for them here.
+  for (const driver::CcRegister& r : driver::cc_registers(settings(driver::CcMode::kDcqcn)))
+    p.host->nic().write(r.offset, r.value);
+  roce::FrameSpec f = p.spec(0, roce::kCnp);
+  f.becn = true;
+  p.send(f);
+  p.run_ns(1000);
+  CHECK(p.counter(RNIC_CNT_RP_CNP_IGNORED) == 1);
+  CHECK((p.host->nic().read(RNIC_CSR_CC_STATE) & RNIC_CSR_CC_STATE_READY_MASK) == 0);
+  p.run_ns(40'000);
+  CHECK((p.host->nic().read(RNIC_CSR_CC_STATE) & RNIC_CSR_CC_STATE_READY_MASK) != 0);
+  p.send(f);
+  p.run_ns(1000);
+  CHECK(p.counter(RNIC_CNT_RP_CNP_HANDLED) == 1);
+}
+
 TEST_CASE("two NICs over a cable that marks: CNPs for WRITEs and for READ responses") {
   for (bool read : {false, true}) {
     INFO((read ? "READ" : "WRITE"));
@@ -662,4 +841,224 @@ TEST_CASE("two NICs over a cable that stamps: every echo is the newest stamp", "
     CHECK(bed.counter(bed.a, RNIC_CNT_CC_EVENTS_LOST) == 0);
     bed.check();
   }
+}
+
+namespace {
+
+// The far end of a Peer as a receiver behind one switch port: every data packet waits in a queue
+// that a link of `rate` empties, and its ACK brings back what the port was like when it left.
+struct Bottleneck {
+  Peer& p;
+  double rate;           // b/s of the port; 0: none, the queue is what `queue` says
+  sim::TimePs delay_ps;  // from the port to the ACK
+  double queue = 0;      // bytes
+  double sent = 0;       // by the port
+  double free_ps = 0;    // when the port has sent all that has come
+  double most = 0;       // of queue
+  bool note = false;     // when the next ACK is in
+  uint8_t code = 3;
+
+  void operator()(const Seen& f) {
+    const roce::FrameView v = f.view();
+    if (roce::find_int(f.bytes) == 0) return;
+    const double bytes = on_wire(f);
+    auto now = static_cast<double>(f.first_ps) + bytes * 8e12 / static_cast<double>(test_rate());
+    if (rate > 0) {
+      const double ps_per_byte = 8e12 / rate;
+      free_ps = std::max(free_ps, now) + bytes * ps_per_byte;
+      queue = (free_ps - now) / ps_per_byte - bytes;  // what stood before it
+      most = std::max(most, queue);
+      now = free_ps;
+    }
+    sent += bytes;
+    roce::IntTrailer t;
+    t.echo = true;
+    t.unit = int_unit();
+    t.hops = 1;
+    t.path = 5;
+    t.hop[0] = roce::make_hop(code, static_cast<uint64_t>(now), static_cast<uint64_t>(sent),
+                              static_cast<uint64_t>(queue), t.unit);
+    roce::FrameSpec ack = p.spec(0, roce::kRcAcknowledge);
+    ack.tos = 2;
+    ack.psn = v.psn;
+    ack.syndrome = 0x1F;
+    p.send(ack, {}, &t, static_cast<sim::TimePs>(now) + delay_ps);
+    p.out.back().note = note;
+    note = false;
+  }
+};
+
+void post_for(Peer& p, sim::Qp& qp, double microseconds) {
+  sim::Region target = *p.memory;  // whatever the peer's is
+  const auto n =
+      static_cast<unsigned>(static_cast<double>(test_rate()) * microseconds * 1e-6 / 8 / 65536);
+  for (unsigned i = 0; i < n; ++i)
+    p.host->post_write(qp, *p.memory, 0, target, 0, 65536, i + 1 == n);
+  qp.qp->ring();
+}
+
+}  // namespace
+
+TEST_CASE("a NIC with HPCC and one without understand each other") {
+  for (bool sender_on : {false, true}) {
+    INFO((sender_on ? "the sender" : "the receiver") << " has HPCC on");
+    Stamper there, back;
+    BedOptions options;
+    options.host.ack_req_every = 1;
+    options.faults_a = &there;
+    options.faults_b = &back;
+    options.telemetry = true;
+    Bed bed(options);
+    Side& on = sender_on ? bed.a : bed.b;
+    apply(*on.host, settings(driver::CcMode::kHpccWindow));
+    auto [qa, qb] = bed.connect({.mtu = 1024});
+    sim::Region& ra = bed.a.host->region(sim::Place::kHost, 65536);
+    sim::Region& rb = bed.b.host->region(sim::Place::kHost, 65536);
+    Rng random = rng("payload");
+    const std::vector<uint8_t> data = fill(bed, bed.a, ra, random);
+    bed.watch();
+    bed.expect(bed.b, rb, 0, data);
+    bed.a.host->write(*qa, ra, 0, rb, 0, 65536);
+    CHECK(bed.a.host->wait_completion(*qa).ok());
+    bed.run_ns(2000);
+    CHECK(there.stamped.size() == (sender_on ? 64 : 0));
+    CHECK(back.echoes.empty());
+    CHECK(bed.counter(bed.a, RNIC_CNT_RX_INT_UNUSED) == 0);
+    CHECK(bed.counter(bed.a, RNIC_CNT_CC_INT_BAD) == 0);
+    bed.check();
+  }
+}
+
+namespace {
+
+// What no sound switch writes: any bytes into trailers, on both ways.
+class Scribbler : public wire::FaultHook {
+ public:
+  Rng random = rng("scribbles");
+  uint64_t scribbled = 0;
+  void on_frame(wire::FrameEdit& f) override {
+    const size_t at = roce::find_int(f.bytes);
+    if (at == 0) return;
+    auto bytes = f.bytes.subspan(at);
+    // Mostly it stays a trailer: magic, version and what is reserved are as they were.
+    const bool sound = random.chance(0.8);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      if ((!sound || i == 4 || i == 5 || i >= 8) && random.chance(0.8))
+        bytes[i] = static_cast<uint8_t>(random.bits(8));
+    }
+    if (sound && random.chance(0.3)) bytes[2] ^= 0x10;                                  // unit
+    if (random.chance(0.5)) bytes[5] = static_cast<uint8_t>((bytes[5] & 0x0F) | 0x20);  // hops
+    ++scribbled;
+    f.edited = true;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("telemetry that cannot be, on both ways: nothing hangs, every byte arrives") {
+  for (driver::CcMode mode : {driver::CcMode::kHpccFormula, driver::CcMode::kHpccWindow}) {
+    Scribbler there, back;
+    BedOptions options;
+    options.host.ack_req_every = 1;
+    options.faults_a = &there;
+    options.faults_b = &back;
+    options.check_wire = false;  // its trailers are wrong
+    Bed bed(options);
+    driver::CcSettings s = settings(mode);
+    s.dcqcn.min_bps = s.hpcc.min_bps = 5e9;  // what telemetry of nonsense says must end some time
+    apply(*bed.a.host, s);
+    apply(*bed.b.host, s);
+    auto [qa, qb] = bed.connect({.mtu = 1024});
+    sim::Region& ra = bed.a.host->region(sim::Place::kHost, 65536);
+    sim::Region& rb = bed.b.host->region(sim::Place::kHost, 65536);
+    Rng random = rng("payload");
+    const std::vector<uint8_t> data = fill(bed, bed.a, ra, random);
+    bed.watch();
+    bed.expect(bed.b, rb, 0, data);
+    for (int i = 0; i < 8; ++i) {
+      bed.a.host->write(*qa, ra, 0, rb, 0, 65536);
+      CHECK(bed.a.host->wait_completion(*qa, 1'000'000'000).ok());
+    }
+    bed.run_ns(2000);
+    CHECK(there.scribbled == 8 * 64);
+    CHECK(back.scribbled > 0);
+    CHECK(bed.counter(bed.a, RNIC_CNT_CC_INT_BAD) > 0);
+    CHECK(bed.counter(bed.a, RNIC_CNT_RX_INT_UNUSED) > 0);
+    CHECK(bed.counter(bed.a, RNIC_CNT_RX_ICRC_ERRORS) == 0);
+    CHECK(bed.counter(bed.b, RNIC_CNT_RX_ICRC_ERRORS) == 0);
+    CHECK(bed.counter(bed.a, RNIC_CNT_TX_RESENT) == 0);
+    bed.check();
+  }
+}
+
+TEST_CASE("HPCC, formula: the rate on the wire follows the queue that ACKs bring back", "[short]") {
+  Peer p;
+  p.telemetry = true;
+  const driver::CcSettings s = settings(driver::CcMode::kHpccFormula);
+  apply(*p.host, s);
+  sim::Qp& qp = p.add_qp();
+  Bottleneck port{.p = p, .rate = 0, .delay_ps = 1'000'000};
+  p.answer = [&](const Seen& f) { port(f); };
+  post_for(p, qp, 230);
+  const auto line = static_cast<double>(test_rate());
+  const sim::TimePs us = 1'000'000;
+  p.run_ns(20'000);
+  CHECK(rate_between(p.frames, p.world.now_ps() - 10 * us, p.world.now_ps()) > 0.97 * line);
+  // Of Kmax; R = C (1 - alpha Q / Kmax), alpha 0.5.
+  for (double part : {0.5, 1.0, 1.6, 0.25}) {
+    const double unit = 80.0 * s.hpcc.int_multi;
+    port.queue = std::round(part * s.hpcc.kmax_bytes / unit) * unit;
+    const sim::TimePs t = p.world.now_ps();
+    port.note = true;
+    p.run_ns(50'000);
+    const double want = line * (1 - 0.5 * port.queue / s.hpcc.kmax_bytes);
+    const double got = rate_between(p.frames, t + 20 * us, t + 50 * us);
+    INFO("queue " << port.queue << " B: " << want * 1e-9 << " Gb/s expected, " << got * 1e-9);
+    // The ratio has 1024 steps.
+    CHECK(std::abs(got / want - 1) < 0.01 + line / want / 1024);
+    CHECK(std::abs(driver::query_congestion(p.host->nic(), qp.number()).rate_bps - want) <
+          line / 1000);
+    if (part != 1.6) continue;  // from half the line rate to a fifth of it
+    const double ns = change_ps(p.frames, p.noted_ps, 20 * us, 3 * us, 30 * us) * 1e-3;
+    report_reaction(p, "ACK with telemetry, HPCC, formula", ns);
+    CHECK(ns > 0);
+    CHECK(ns < 1500);
+  }
+  port.queue = 0;
+  p.run_ns(20'000);
+  CHECK(driver::query_congestion(p.host->nic(), qp.number()).rate_bps == line);
+  CHECK(p.counter(RNIC_CNT_CC_EVENTS_LOST) == 0);
+  CHECK(p.counter(RNIC_CNT_CC_INT_BAD) == 0);
+  CHECK(p.counter(RNIC_CNT_RX_INT_UNUSED) == 0);
+}
+
+TEST_CASE("HPCC, window: a NIC fills a slower port to eta, and its queue runs empty") {
+  Peer p;
+  p.telemetry = true;
+  const driver::CcSettings s = settings(driver::CcMode::kHpccWindow);
+  apply(*p.host, s);
+  sim::Qp& qp = p.add_qp();
+  Bottleneck port{
+      .p = p, .rate = static_cast<double>(test_rate()) / 2, .delay_ps = 9'000'000, .code = 2};
+  p.answer = [&](const Seen& f) { port(f); };
+  post_for(p, qp, 500);
+  const sim::TimePs us = 1'000'000;
+  p.run_ns(40'000);
+  CHECK(port.most > 40'000);  // a window of line rate came first
+  p.run_ns(160'000);
+  port.most = 0;
+  const sim::TimePs t = p.world.now_ps();
+  p.run_ns(100'000);
+  const double got = rate_between(p.frames, t, t + 100 * us) / port.rate;
+  INFO(got << " of the port's rate, at most " << port.most << " B in its queue");
+  CHECK(got > 0.93);
+  CHECK(got < 1.0);
+  CHECK(port.most < 10'000);
+  const driver::CcState state = driver::query_congestion(p.host->nic(), qp.number());
+  CHECK(std::abs(state.alpha - 0.95) < 0.05);  // U
+  CHECK(std::abs(state.rate_bps / port.rate - 0.95) < 0.05);
+  CHECK(std::abs(state.window * 8e9 / static_cast<double>(s.hpcc.base_rtt_ns) / state.rate_bps -
+                 1) < 0.01);
+  CHECK(p.counter(RNIC_CNT_CC_INT_BAD) == 0);
+  CHECK(p.counter(RNIC_CNT_RX_INT_UNUSED) == 0);
 }

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several NICs behind a switch: no congestion control, so queues lose or hold everything. Each
-// scenario compares every byte, checks every frame on every cable and the counters on both ends of
-// each.
+// Several NICs behind a switch: without congestion control, so that queues lose or hold everything,
+// and with it. Each scenario compares every byte, checks every frame on every cable and the
+// counters on both ends of each.
 #include <fmt/format.h>
 
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 
 #include "harness/scenario/scenario.hpp"
+#include "sim/run/plot.hpp"
 #include "sim/run/session.hpp"
 #include "tests/system/bed.hpp"
 
@@ -141,6 +143,103 @@ steps:
     if (first.empty()) first = files;
     CHECK(files == first);
   }
+}
+
+namespace {
+
+// Two senders into one port for some time, under a scheme.
+Outcome contend(const std::string& scheme, const std::string& net) {
+  return run(
+      "topology: switch\nnic: {mtu: 1024, ack_count: 1, ack_req_every: 1}\n"
+      "wire: {rate: 50 Gb/s}\nswitch: {nodes: 3, queue: 4 MiB" +
+      net + "}\n" + scheme +
+      "steps:\n  - name: step\n    do: traffic\n    duration: 300 us\n    flows:\n"
+      "      - {from: b, to: a, sizes: [16384], depth: 8}\n"
+      "      - {from: c, to: a, sizes: [16384], depth: 8}\n");
+}
+
+}  // namespace
+
+TEST_CASE("two senders into one port: HPCC and DCQCN keep its queue short, and it is busy") {
+  const Outcome none = contend("", "");
+  const double full = none.figures.at("step.queue_p50_a");
+  CHECK(full > 150'000);
+  CHECK(none.figures.at("step.busy_a") > 99);
+  struct Scheme {
+    const char* name;
+    std::string keys, net;
+    double busy, queue;
+  };
+  const std::string telemetry = ", int: {mode: stamp, multiple: 2}";
+  for (const Scheme& s : {
+           Scheme{"formula", "congestion: {mode: hpcc_formula, hpcc: {kmax: 100000}}\n", telemetry,
+                  95, 1.2e5},
+           Scheme{"window", "congestion: {mode: hpcc_window, base_rtt: 8 us, flows: 2}\n",
+                  telemetry, 90, 1e4},
+           Scheme{"dcqcn",
+                  "congestion: {mode: dcqcn, cnp_interval: 10 us, dcqcn: {g: 0.0625, f: 3, "
+                  "ai: 400 Mb/s, alpha_time: 12 us, increase_time: 10 us}}\n",
+                  ", ecn: {kmin: 20000, kmax: 80000, pmax: 0.2}", 50, 1.2e5},
+       }) {
+    INFO(s.name);
+    const Outcome o = contend(s.keys, s.net);
+    CHECK(dropped(o) == 0);
+    CHECK(o.figures.at("step.lost") == 0);
+    CHECK(o.figures.at("step.busy_a") > s.busy);
+    CHECK(o.figures.at("step.jain") > 0.95);
+    CHECK(o.figures.at("step.queue_p50_a") < s.queue);
+    CHECK((marked(o) > 0) == (std::string(s.name) == "dcqcn"));
+    CHECK((o.ports[0].int_hops > 0) == (std::string(s.name) != "dcqcn"));
+    CHECK(o.ports[0].int_full == 0);
+  }
+}
+
+TEST_CASE("a plot has a panel per title, a curve per name and round axes", "[short]") {
+  for (const auto& [most, step] : {std::pair{1.0, 0.2}, {9.9, 1.0}, {400.0, 50.0}, {0.0, 1.0}})
+    CHECK(std::abs(sim::plot_step(most) / step - 1) < 1e-9);
+  const std::string svg = sim::plot_svg(
+      "All <of> it", {{"queue", "KB", {{"none", "KB", {{0, 0}, {10, 80}}}, {"b", "KB", {}}}},
+                      {"busy", "%", {{"none", "%", {{0, 0}, {10, 100}}}}}});
+  const auto count = [&](const std::string& what) {
+    size_t n = 0;
+    for (size_t at = svg.find(what); at != std::string::npos; at = svg.find(what, at + 1)) ++n;
+    return n;
+  };
+  CHECK(count("<polyline") == 3);
+  CHECK(count(">none<") == 2);
+  CHECK(count("queue, KB") == 1);
+  CHECK(count("All &lt;of> it") == 1);
+  // From the left below to the right above: 900 wide, 260 high.
+  CHECK(count("points=\"70.0,310.0 970.0,50.0 \"") == 1);
+  CHECK(count("</svg>") == 1);
+}
+
+TEST_CASE("keys of congestion control that are wrong are refused with their place", "[short]") {
+  const std::string good = incast("  int: {mode: stamp, multiple: 2}\n", 1) +
+                           "congestion: {mode: hpcc_window, preset: paper, base_rtt: 8 us}\n";
+  const sim::Settings s = sim::parse_settings(good, "net.yaml");
+  REQUIRE(s.congestion);
+  CHECK(s.congestion->mode == driver::CcMode::kHpccWindow);
+  CHECK(s.congestion->hpcc.base_rtt_ns == 8000);
+  CHECK(s.congestion->hpcc.line_bps == 50e9);
+  const auto refused = [&](const std::string& from, const std::string& to,
+                           const std::string& what) {
+    std::string yaml = good;
+    const size_t at = yaml.find(from);
+    REQUIRE(at != std::string::npos);
+    yaml.replace(at, from.size(), to);
+    INFO(yaml);
+    CHECK_THROWS_WITH(sim::parse_settings(yaml, "net.yaml"), contains_text(what));
+  };
+  refused("hpcc_window", "hpcc", "one of none, dcqcn");
+  refused("preset: paper", "preset: best", "one of paper, production");
+  refused("base_rtt: 8 us", "base_rtt: 8", "unit");
+  refused("base_rtt: 8 us", "base_rtt: 100 ns", "congestion.base_rtt");
+  refused("base_rtt: 8 us", "base_rtt: 8 us, dcqcn: {alpha_time: 1500 ns}", "microseconds");
+  refused("base_rtt: 8 us", "base_rtt: 8 us, cnp_interval: 100 ns", "microseconds");
+  refused("base_rtt: 8 us", "base_rtt: 8 us, hpcc: {etta: 0.9}", "did you mean 'eta'?");
+  refused("multiple: 2", "multiple: 4", "needs switch.int.multiple 2");
+  refused("do: traffic", "do: traffic\n    duration: 1 s", "shorter than limit");
 }
 
 TEST_CASE("keys of switched scenarios that are wrong are refused with their place", "[short]") {

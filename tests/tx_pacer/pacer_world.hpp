@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "harness/roce/frame.hpp"
+#include "harness/roce/int_trailer.hpp"
+#include "harness/roce/opcode.hpp"
 #include "tests/support/bench.hpp"
 #include "tests/support/bits.hpp"
 
@@ -34,8 +36,8 @@ struct Departure {
   unsigned bytes = 0;  // frame with FCS, preamble and gap
 };
 
-// What a frame is on the wire, from a frame that was built.
-inline unsigned wire_bytes(const Work& work, bool ipv6, bool vlan) {
+// What a frame is on the wire, from a frame that was built; `trailers`: telemetry travels.
+inline unsigned wire_bytes(const Work& work, bool ipv6, bool vlan, bool trailers) {
   roce::FrameSpec s;
   s.opcode = work.opcode;
   s.vlan_count = vlan ? 1 : 0;
@@ -47,7 +49,12 @@ inline unsigned wire_bytes(const Work& work, bool ipv6, bool vlan) {
   }
   const std::vector<uint8_t> payload(work.len);
   std::array<uint8_t, 4400> buffer{};
-  return static_cast<unsigned>(roce::build_frame(s, payload, buffer) + 4 + 20);
+  size_t bytes = roce::build_frame(s, payload, buffer);
+  const roce::OpcodeInfo& info = roce::opcode_info(work.opcode);
+  if (trailers && info.transport == roce::Transport::kRc &&
+      (roce::is_send(info.kind) || roce::is_write(info.kind)))
+    bytes = roce::append_int(buffer, bytes, {});
+  return static_cast<unsigned>(bytes + 4 + 20);
 }
 
 // b/s between the first and the last departure.
@@ -80,6 +87,11 @@ class PacerWorld {
     bench->path_vlan_i = vlan;
     tick();
     bench->path_i = 0;
+  }
+  // SEND and WRITE packets of RC get an INT trailer, from the next busy() on.
+  void trailers(bool on) {
+    trailers_ = on;
+    bench->cfg_int_i = on;
   }
   void limit(unsigned qpn, unsigned mbps) {
     bench->limit_i = 1;
@@ -117,14 +129,14 @@ class PacerWorld {
   void busy(unsigned qpn, Work work) {
     Qp& q = qp_[qpn];
     q.work = work;
-    q.cost = wire_bytes(work, ipv6_[work.path], vlan_[work.path]);
+    q.cost = wire_bytes(work, ipv6_[work.path], vlan_[work.path], trailers_);
     if (!q.active && work.left > 0) ask(qpn, true, false);
   }
   // From now on the QP has these responses to send.
   void answers(unsigned qpn, Work work) {
     Qp& q = qp_[qpn];
     q.answer = work;
-    q.answer_cost = wire_bytes(work, ipv6_[work.path], vlan_[work.path]);
+    q.answer_cost = wire_bytes(work, ipv6_[work.path], vlan_[work.path], trailers_);
   }
   const std::vector<Departure>& answered(unsigned qpn) const { return qp_[qpn].answered; }
   void idle(unsigned qpn) { qp_[qpn].work.left = 0; }
@@ -310,6 +322,7 @@ class PacerWorld {
   uint32_t now_;
   std::vector<Qp> qp_;
   std::array<bool, 8> ipv6_{}, vlan_{};
+  bool trailers_ = false;
   std::deque<Ask> asks_;
   std::deque<unsigned> turns_;
   bool checking_ = false, asking_ = false, outstanding_ = false, told_ = false, told_ok_ = false;

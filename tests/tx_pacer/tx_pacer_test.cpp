@@ -106,12 +106,14 @@ TEST_CASE("what counts is the frame with FCS, preamble and gap, of every opcode,
                                    {kUdSendOnly, 20},
                                    {kUdSendOnlyImm, 21}};
   for (const Kind& kind : kinds) {
-    for (unsigned path = 0; path < 4; ++path) {
-      INFO(opcode_name(kind.opcode) << ", " << kind.len << " B, path " << path);
+    for (unsigned path = 0; path < 8; ++path) {
+      INFO(opcode_name(kind.opcode)
+           << ", " << kind.len << " B, path " << path % 4 << (path < 4 ? "" : ", telemetry"));
+      w.trailers(path >= 4);
       w.idle(1);
       w.run(4000);
       w.forget();
-      w.busy(1, {.len = kind.len, .path = path, .opcode = kind.opcode});
+      w.busy(1, {.len = kind.len, .path = path % 4, .opcode = kind.opcode});
       w.run_until(1, 41, 200'000);
       // The fewest bytes are 84, so that 1 % is less than one byte.
       check_rate(w.sent(1), 2e9, w.period_s(), 0.01);

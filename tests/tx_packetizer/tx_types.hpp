@@ -46,7 +46,8 @@ inline const BitLayout kTxEth({{"raw", 1},
                                {"qpn", 24},
                                {"psn", 24},
                                {"sampled", 1},
-                               {"response", 1}});
+                               {"response", 1},
+                               {"paced", 1}});
 
 // First byte in the most significant bits.
 inline Bits big_endian(std::span<const uint8_t> bytes, size_t width) {
@@ -121,15 +122,17 @@ struct TxPacket {
   }
 
   Bits eth() const {
-    return kTxEth.pack({{"ipv6", ipv6()},
-                        {"vlan", spec.vlan_count > 0},
-                        {"tci", spec.vlan_count > 0 ? spec.vlan_tci[0] : 0u},
-                        {"dmac", mac_number(spec.eth_dst)},
-                        {"smac", mac_number(spec.eth_src)},
-                        {"qpn", qpn},
-                        {"psn", spec.psn},
-                        {"sampled", sampled},
-                        {"response", response}});
+    return kTxEth.pack(
+        {{"ipv6", ipv6()},
+         {"vlan", spec.vlan_count > 0},
+         {"tci", spec.vlan_count > 0 ? spec.vlan_tci[0] : 0u},
+         {"dmac", mac_number(spec.eth_dst)},
+         {"smac", mac_number(spec.eth_src)},
+         {"qpn", qpn},
+         {"psn", spec.psn},
+         {"sampled", sampled},
+         {"response", response},
+         {"paced", spec.opcode != roce::kRcAcknowledge && spec.opcode != roce::kCnp}});
   }
 
   // The whole frame without FCS, and from the IP header on.
