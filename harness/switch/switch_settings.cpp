@@ -30,7 +30,7 @@ void read_pause(Reader& r, PauseConfig& p) {
                                {"pfc", FlowControl::kPfc},
                                {"pause", FlowControl::kPause}}));
     std::vector<unsigned> classes;
-    q.list("classes", classes, unsigned_integer(0, kClasses - 1), 1, kClasses);
+    q.list("classes", classes, unsigned_integer(0, kClasses - 1), 0, kClasses);
     for (unsigned c : classes) p.classes |= static_cast<uint8_t>(1 << c);
     q.opt("xoff", p.xoff, bytes(1, kMostBytes));
     q.opt("xon", p.xon, bytes(0, kMostBytes));

@@ -54,24 +54,14 @@ module cdc_rx #(
   assign fifo_in = cut ? {1'b1, 1'b0, 1'b1, 8'd1, in_data} :
                          {1'b0, in_err, in_last, in_cnt, in_data};
 
-  // Lost frames, counted in Gray code so that any number of them crosses exactly.
-  logic [15:0] lost_q, lost_next, lost_gray_q;
-  assign lost_next = lost_q + 16'd1;
-
   always_ff @(posedge mac_clk_i) begin
     if (in_valid) begin
       begun_q <= write && !cut && !in_last;
       lose_q <= (lose_q || cut) && !in_last;
     end
-    if (cut) begin
-      lost_q <= lost_next;
-      lost_gray_q <= lost_next ^ (lost_next >> 1);
-    end
     if (mac_rst_i) begin
       begun_q <= 1'b0;
       lose_q <= 1'b0;
-      lost_q <= '0;
-      lost_gray_q <= '0;
     end
   end
 
@@ -88,22 +78,14 @@ module cdc_rx #(
   // ---------------------------------------------------------------- core clock
   assign {out_ovf, out_err, out_last, out_cnt, out_data} = fifo_out;
 
-  logic [15:0] lost_gray_core, lost_core, told_q;
-  cdc_sync #(.W(16), .STAGES(SYNC_STAGES)) u_lost (
+  cdc_count #(.SYNC_STAGES(SYNC_STAGES)) u_lost (
+    .src_clk_i(mac_clk_i),
+    .src_rst_i(mac_rst_i),
+    .pulse_i(cut),
     .clk_i, .rst_i,
-    .d_i(lost_gray_q),
-    .q_o(lost_gray_core)
+    .hold_i(cnt_rx_cdc_drops_hold_i),
+    .pulse_o(cnt_rx_cdc_drops_o)
   );
-  generate
-    for (genvar i = 0; i < 16; i++) begin : gen_lost
-      assign lost_core[i] = ^lost_gray_core[15:i];
-    end
-  endgenerate
-  assign cnt_rx_cdc_drops_o = lost_core != told_q && !cnt_rx_cdc_drops_hold_i;
-  always_ff @(posedge clk_i) begin
-    if (cnt_rx_cdc_drops_o) told_q <= told_q + 16'd1;
-    if (rst_i) told_q <= '0;
-  end
 
   `RNIC_ASSERT_CLK(no_overflow, mac_clk_i, mac_rst_i, !write || fifo_ready)
 endmodule

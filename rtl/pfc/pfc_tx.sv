@@ -7,7 +7,8 @@
 // but one that has been offered already. It names every class that is or was paused: with
 // cfg_quanta_i those of xoff_i, with 0 the others. It is repeated after half of its time. With
 // cfg_link_i a frame of 802.3x speaks for the whole link instead. While stop_i is high only pause
-// frames begin. Nothing is dropped. in_ready depends on out_ready.
+// frames begin. While drop_i is high frames that begin are dropped whole, but for pause frames.
+// in_ready depends on out_ready.
 `include "rnic_assert.svh"
 
 module pfc_tx #(
@@ -21,6 +22,7 @@ module pfc_tx #(
   input  logic [47:0]        cfg_mac_i,     // source address, first byte on the wire in 47:40
   input  logic [7:0]         xoff_i,        // classes that the peer shall pause
   input  logic               stop_i,        // the peer has paused the link: no frame begins
+  input  logic               drop_i,        // it does so without end: frames are dropped
 
   // cdc_tx
   input  logic               in_valid,
@@ -42,7 +44,8 @@ module pfc_tx #(
   output logic [7:0]         out_level_o,
 
   output logic               cnt_tx_pause_o,
-  output logic [7:0]         cnt_tx_prio_pause_o    // a PFC frame said so of the class
+  output logic [7:0]         cnt_tx_prio_pause_o,   // a PFC frame said so of the class
+  output logic               cnt_dropped_o
 );
   localparam int unsigned B = DATA_W / 8;
   localparam int unsigned BYTES = 60;
@@ -111,10 +114,11 @@ module pfc_tx #(
 
   // ----------------------------------------------------------------------------------- whose turn
   logic       busy_q, busy_own_q, own;   // a choice stays until its frame's last beat has gone
-  logic       go;
+  logic       go, drop, dropping_q;
   logic [1:0] beat_q;
   assign own = busy_q ? busy_own_q : pending_q;
-  assign go = busy_q || !stop_i;
+  assign drop = dropping_q || (!busy_q && !own && drop_i);
+  assign go = (busy_q || !stop_i) && !drop;
   assign beat_data_at = AW'(32'(beat_q) * DATA_W);
   assign first_fire = own && out_ready && beat_q == 2'd0;
   assign last_fire = own && out_ready && 32'(beat_q) == BEATS - 1;
@@ -138,9 +142,11 @@ module pfc_tx #(
       out_level_o = '1;                  // all of it is here
     end
   end
-  assign in_ready = out_ready && !own && go;
+  assign in_ready = drop || (out_ready && !own && go);
 
   always_ff @(posedge clk_i) begin
+    if (in_valid && drop) dropping_q <= !in_last;
+    cnt_dropped_o <= in_valid && drop && in_last;
     if (out_valid) begin
       busy_q <= !(out_ready && out_last);
       busy_own_q <= own;
@@ -150,6 +156,8 @@ module pfc_tx #(
     cnt_tx_prio_pause_o <= last_fire && !link_q ? say_q : 8'd0;
     if (rst_i) begin
       busy_q <= 1'b0;
+      dropping_q <= 1'b0;
+      cnt_dropped_o <= 1'b0;
       beat_q <= '0;
       cnt_tx_pause_o <= 1'b0;
       cnt_tx_prio_pause_o <= '0;

@@ -3,10 +3,9 @@
 // Holds back turns of QPs whose class is paused, so that their packets do not fill tx_buffer, which
 // all classes share. Other turns pass in the same cycle.
 //
-// The class of a QP is that of the last request it sent (learn); of one that has sent nothing it is
-// not known, and its turn passes. Parked turns are looked at one per cycle, in a circle, and leave
-// in that order when their class is free again, or at once when an order wants to end the QP's
-// work.
+// The class of a QP comes from qp_class; while it is not known its turn passes. Parked turns are
+// looked at one per cycle, in a circle, and leave in that order when their class is free again, or
+// at once when an order wants to end the QP's work.
 // One turn per cycle. Every turn comes out once; a turn that has been offered stays.
 `include "rnic_assert.svh"
 
@@ -15,12 +14,11 @@ module turn_park #(
 ) (
   input  logic                clk_i,
   input  logic                rst_i,
-  output logic                init_done_o,   // 2^n cycles after reset, n bits of QPN
   input  logic [7:0]          paused_i,
-  // a request goes to tx_buffer
-  input  logic                learn_i,
-  input  logic [23:0]         learn_qpn_i,
-  input  logic [2:0]          learn_class_i,
+  // qp_class: {known, class} of in_qpn and of the parked turn at the head
+  input  logic [3:0]          in_class_i,
+  output logic [23:0]         head_qpn_o,
+  input  logic [3:0]          head_class_i,
   // an order of cmd_unit to sq_scheduler, for as long as it lasts
   input  logic                order_i,
   input  rnic_pkg::qp_init_t  order,
@@ -35,30 +33,14 @@ module turn_park #(
   localparam int unsigned QW = N_QP > 1 ? $clog2(N_QP) : 1;
   localparam int unsigned DEPTH = 2 ** QW + 1;  // a turn may go round when all others are parked
 
-  // ---------------------------------------------------------------------------- class of every QP
-  logic [3:0]    class_mem [2**QW];             // known, class
-  logic [QW:0]   init_q;
-  logic          forget;
-  assign init_done_o = init_q[QW];
-  assign forget = order_i && order.op == rnic_pkg::QPI_CLEAR && !learn_i;
-  always_ff @(posedge clk_i) begin
-    if (!init_done_o) init_q <= init_q + 1'b1;
-    if (!init_done_o) class_mem[init_q[QW-1:0]] <= '0;
-    else if (learn_i) class_mem[learn_qpn_i[QW-1:0]] <= {1'b1, learn_class_i};
-    else if (forget) class_mem[order.qpn[QW-1:0]] <= '0;
-    if (rst_i) init_q <= '0;
-  end
-
   logic          ends;                          // CLEAR and ERR wait for the turn of their QP
   logic [QW-1:0] head_qpn;
   logic          head_valid, in_parks, head_parks;
-  logic [3:0]    in_class, head_class;
   assign ends = order_i && (order.op == rnic_pkg::QPI_CLEAR || order.op == rnic_pkg::QPI_ERR);
-  assign in_class = class_mem[in_qpn[QW-1:0]];
-  assign head_class = class_mem[head_qpn];
-  assign in_parks = in_class[3] && paused_i[in_class[2:0]] &&
+  assign head_qpn_o = 24'(head_qpn);
+  assign in_parks = in_class_i[3] && paused_i[in_class_i[2:0]] &&
                     !(ends && order.qpn[QW-1:0] == in_qpn[QW-1:0]);
-  assign head_parks = head_class[3] && paused_i[head_class[2:0]] &&
+  assign head_parks = head_class_i[3] && paused_i[head_class_i[2:0]] &&
                       !(ends && order.qpn[QW-1:0] == head_qpn);
 
   // --------------------------------------------------------------------------------- who goes now
@@ -92,7 +74,7 @@ module turn_park #(
   end
 
   logic unused;
-  assign unused = ^{in_qpn[23:QW], learn_qpn_i[23:QW], order};
+  assign unused = ^{in_qpn[23:QW], order};
 
   `RNIC_STREAM_HOLD(out_valid, out_ready, out_qpn)
   `RNIC_ASSERT(room_for_all, !(park || turn_round) || room)

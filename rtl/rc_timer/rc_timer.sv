@@ -2,6 +2,7 @@
 // One timer per QP: the local ACK timer of its requests, or the wait after an RNR NAK. sq_engine
 // starts the ACK timer if nothing runs (arm), rx_completer restarts, replaces or stops it (tms); an
 // expired timer is idle and reported (tmo). Time counts in ticks of 1.024 us >> cfg_tick_shift_i.
+// While a class is paused the ACK timers that were started in it stand still.
 // A timer of length T fires between T and T + 3 ticks + N_QP + 10 cycles, later by what tmo stalls
 // and by commands in the cycle of the scan. Throughput: one command per cycle, rx_completer
 // first; arm waits ARM_DELAY cycles at least, so that a stop that rx_completer decided without
@@ -26,13 +27,17 @@ module rc_timer #(
     output logic                  tmo_valid,
     input  logic                  tmo_ready,
     output logic [23:0]           tmo_qpn,
-    output logic                  tmo_rnr
+    output logic                  tmo_rnr,
+    // paused classes; of the timer that is set now: {known, class} (answer in the same cycle)
+    input  logic [7:0]            paused_i,
+    output logic [23:0]           set_qpn_o,
+    input  logic [3:0]            set_class_i
 );
   localparam int unsigned QW = (N_QP > 1) ? $clog2(N_QP) : 1;
   localparam int unsigned DEPTH = 2 ** QW;
   localparam int unsigned TICK = (1024000 + PERIOD_PS - 1) / PERIOD_PS;  // cycles of 1.024 us
   localparam int unsigned TW = 35;        // ticks: 4.096 us * 2^31 is 2^33 of them
-  localparam int unsigned EW = TW + 2;    // {running, rnr, deadline}
+  localparam int unsigned EW = TW + 6;    // {running, rnr, clock, deadline}
   localparam int unsigned ARM_DELAY = 8;
   localparam int unsigned ARMS = 16;      // that wait
   localparam int unsigned MERGE = 2;
@@ -41,22 +46,34 @@ module rc_timer #(
   end
 
   // ----------------------------------------------------------------------------------------- time
-  logic [15:0]   sub_q;
-  logic [TW-1:0] now_q;
-  logic [15:0]   tick_len;
+  // A clock per class, which stands still while that is paused, and one that always runs.
+  localparam logic [3:0] ALWAYS = 4'd8;
+  logic [9*TW-1:0] now;
+  logic [8:0]      stands;
+  logic [15:0]     tick_len;
   assign tick_len = (16'(TICK - 1) >> cfg_tick_shift_i) + 16'd1;  // rounded up
-  always_ff @(posedge clk_i) begin
-    if (sub_q + 16'd1 >= tick_len) begin
-      sub_q <= 16'd0;
-      now_q <= now_q + TW'(1);
-    end else begin
-      sub_q <= sub_q + 16'd1;
+  assign stands = {1'b0, paused_i};
+  generate
+    for (genvar i = 0; i < 9; i++) begin : gen_clock
+      logic [15:0]   sub_q;
+      logic [TW-1:0] now_q;
+      assign now[i*TW +: TW] = now_q;
+      always_ff @(posedge clk_i) begin
+        if (!stands[i]) begin
+          if (sub_q + 16'd1 >= tick_len) begin
+            sub_q <= 16'd0;
+            now_q <= now_q + TW'(1);
+          end else begin
+            sub_q <= sub_q + 16'd1;
+          end
+        end
+        if (rst_i) begin
+          sub_q <= 16'd0;
+          now_q <= '0;
+        end
+      end
     end
-    if (rst_i) begin
-      sub_q <= 16'd0;
-      now_q <= '0;
-    end
-  end
+  endgenerate
 
   // ------------------------------------------------------------------------- arms, held a moment
   // Arms of one QP within MERGE cycles are one: the first starts the timer for all of them. Later
@@ -104,6 +121,7 @@ module rc_timer #(
   logic [4:0]            code;
   logic [QW-1:0]         op1_idx_q;
   logic [TW-1:0]         ticks, op1_deadline_q;
+  logic [3:0]            op_clock, op1_clock_q;
   assign op_qpn = tms_valid ? tms.qpn : arm_old[23:0];
   assign code = tms_valid ? tms.code : arm_old[28:24];
   assign rnr = tms_valid && tms.rnr;
@@ -114,6 +132,8 @@ module rc_timer #(
       .off_o(off),
       .ticks_o(ticks)
   );
+  assign set_qpn_o = op_qpn;
+  assign op_clock = rnr || !set_class_i[3] ? ALWAYS : {1'b0, set_class_i[2:0]};
   assign op_off = off || (tms_valid && tms.stop);
   always_ff @(posedge clk_i) begin
     op1_valid_q <= op_valid;
@@ -122,7 +142,9 @@ module rc_timer #(
       op1_off_q <= op_off;
       op1_rnr_q <= rnr;
       op1_idx_q <= op_qpn[QW-1:0];
-      op1_deadline_q <= now_q + ticks + TW'(1);  // the tick at hand has run in part
+      op1_clock_q <= op_clock;
+      // The tick at hand has run in part.
+      op1_deadline_q <= now[32'(op_clock)*TW +: TW] + ticks + TW'(1);
     end
     if (rst_i) op1_valid_q <= 1'b0;
   end
@@ -136,7 +158,7 @@ module rc_timer #(
   logic scan_en, late;
   logic [QW:0] running_q;  // timers that run: without any the scan rests
   logic [TW-1:0] past;
-  assign past = now_q - rd_scan[TW-1:0];
+  assign past = now[32'(rd_scan[TW +: 4])*TW +: TW] - rd_scan[TW-1:0];
   assign late = scan1_valid_q && rd_scan[EW-1] && !past[TW-1];
   assign expire = late && !op1_valid_q && room;
   assign scan_en = !clearing_q && running_q != '0 && !(late && !expire);
@@ -172,7 +194,7 @@ module rc_timer #(
       wr_idx = clear_q;
     end else if (op_wr) begin
       wr_idx = op1_idx_q;
-      wr_data = {!op1_off_q, op1_rnr_q, op1_deadline_q};
+      wr_data = {!op1_off_q, op1_rnr_q, op1_clock_q, op1_deadline_q};
     end
   end
   ram_1w_nr #(

@@ -87,6 +87,12 @@ module resp_engine #(
     input  logic                   pace_told_i,
     input  logic                   pace_ok_i,
     output logic                   pace_pkt_o,
+    // classes: does the class of this QP take no packets; the path of the next packet, does its
+    // class take none (answers in the same cycle)
+    output logic [23:0]            work_qpn_o,
+    input  logic                   work_hold_i,
+    output logic [15:0]            pkt_path_o,
+    input  logic                   pkt_hold_i,
     // cmd_unit
     output logic                   fail_valid,
     input  logic                   fail_ready,
@@ -125,6 +131,7 @@ module resp_engine #(
   assign qpi_ready = qpi_valid && (clear ? clear_now : !item_valid);
 
   assign pace_chk_qpn_o = 24'(work_idx);
+  assign work_qpn_o = 24'(work_idx);
   assign pace_ask_qpn = 24'(turn_idx);
 
   // -- connection half: ACKs first, then answers, then the gate, then duplicates
@@ -276,6 +283,7 @@ module resp_engine #(
       .work_ready,
       .work_drop_i(work_drop),
       .work_idx,
+      .work_hold_i,
       .work_rdy_o(work_rdy),
       .work_index_o(work_index),
       .work_head_o(work_head),
@@ -452,6 +460,8 @@ module resp_engine #(
       .pace_told_i,
       .pace_ok_i,
       .pace_pkt_o,
+      .path_o(pkt_path_o),
+      .class_hold_i(pkt_hold_i),
       .peek_valid_i(peek_valid),
       .peek_busy_i(peek_busy),
       .peek_psn_i(peek_psn),

@@ -71,6 +71,7 @@ module resp_store #(
     input  logic               work_ready,    // taken, or dropped (work_drop_i)
     input  logic               work_drop_i,   // has nothing to answer now
     output logic [AW-1:0]      work_idx,
+    input  logic               work_hold_i,   // its class is paused: it goes to the end of the list
     output logic               work_rdy_o,    // its first entry is rdy
     output logic [3:0]         work_index_o,
     output logic [5:0]         work_head_o,   // for turn_head
@@ -273,12 +274,14 @@ module resp_store #(
 
   // -- work list
   logic list_put, list_ready, list_valid;
-  localparam int unsigned LIST_DEPTH = (N_QP < 2) ? 2 : N_QP;
+  localparam int unsigned LIST_DEPTH = (N_QP < 2) ? 2 : N_QP + 1;  // one may go round
   logic [$clog2(LIST_DEPTH+1)-1:0] unused_level;
   // An operation on the QP at the head is seen by the next look.
-  logic head_busy;
+  logic head_busy, held, round;
   assign head_busy = op != OP_NONE && op_idx == work_idx;
-  assign work_valid = list_valid && !head_busy;
+  assign held = work_hold_i && work_rdy_o;
+  assign work_valid = list_valid && !head_busy && !held;
+  assign round = list_valid && !head_busy && held && !list_put;
   assign list_put = (op == OP_TURN && n_rdy) ||
                     ((op == OP_REL || op == OP_AGAIN) && !void_op && !in_work_q[op_idx]);
   stream_fifo #(
@@ -288,11 +291,11 @@ module resp_store #(
   ) u_work (
       .clk_i,
       .rst_i,
-      .in_valid(list_put),
+      .in_valid(list_put || round),
       .in_ready(list_ready),
-      .in_data(op_idx),
+      .in_data(round ? work_idx : op_idx),
       .out_valid(list_valid),
-      .out_ready(work_valid && work_ready),
+      .out_ready((work_valid && work_ready) || round),
       .out_data(work_idx),
       .level_o(unused_level)
   );

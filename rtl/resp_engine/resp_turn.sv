@@ -7,7 +7,8 @@
 // Throughput: a READ or ATOMIC of one packet per 5 cycles, further packets of a READ every 3 cycles
 // (mr_table answers after 2). Order: entries of a QP in ring order, that is in PSN order; an ACK
 // that waits for what came before an entry goes before it. A QP with a rate asks tx_pacer before
-// each packet, and gives its turn back when its bucket is empty.
+// each packet, and gives its turn back when its bucket is empty; so does one whose class takes no
+// packets.
 `include "rnic_assert.svh"
 module resp_turn #(
     parameter int unsigned AW = 6,
@@ -57,6 +58,9 @@ module resp_turn #(
     input  logic                   pace_told_i,
     input  logic                   pace_ok_i,
     output logic                   pace_pkt_o,
+    // the path of the packet, whether its class takes none (answer in the same cycle)
+    output logic [15:0]            path_o,
+    input  logic                   class_hold_i,
     // the ACK that waits
     input  logic                   peek_valid_i,
     input  logic                   peek_busy_i,
@@ -142,13 +146,18 @@ module resp_turn #(
   // has sent what it asked for; but a fatal one of our own stays.
   assign ack_behind = peek_psn_i - e_psn;
   assign earlier = peek_valid_i && ack_behind[23] && !turn_dead_i;
-  assign ack_before = state_q == GO && first_q && (earlier || e_waits) && fresh_q && !peek_busy_i;
+  logic go_held;
+  assign path_o = c_q.path;
+  assign go_held = state_q == GO && class_hold_i;
+  assign ack_before = state_q == GO && !go_held && first_q && (earlier || e_waits) && fresh_q &&
+                      !peek_busy_i;
   assign want_ack = ack_before && !(earlier && peek_syndrome_i != roce_pkg::SYN_ACK);
   assign push_ack = want_ack && s2_free;
   assign peek_take_o = ack_before && earlier && (!want_ack || s2_free);
 
   logic go_now, direct;
-  assign go_now = state_q == GO && !(first_q && fresh_q && (earlier || e_waits || peek_busy_i));
+  assign go_now = state_q == GO && !go_held &&
+                  !(first_q && fresh_q && (earlier || e_waits || peek_busy_i));
   assign direct = e_atomic || e_len == 32'd0;   // needs no memory
   assign mrq_valid = (go_now && !direct) || state_q == ASK2;
   always_comb begin
@@ -183,7 +192,8 @@ module resp_turn #(
       CTX: if (ctx_valid) state_d = gone ? END : pace_limited_i ? PACE : GO;
       PACE: if (pace_told_i) state_d = pace_ok_i ? GO : END;
       GO: begin
-        if (final_push) state_d = turn_ready ? PICK : END;
+        if (go_held) state_d = END;
+        else if (final_push) state_d = turn_ready ? PICK : END;
         else if (mrq_valid && mrq_ready) state_d = WAIT;
       end
       WAIT: begin
@@ -218,6 +228,7 @@ module resp_turn #(
       done_q <= 1'b1;
     end
     if (state_q == PACE && pace_told_i && !pace_ok_i) done_q <= 1'b0;
+    if (go_held) done_q <= 1'b0;
     asked_q <= state_q == PACE && (asked_q || pace_ask_ready);
     made_q <= push;
     if (state_q == WAIT) begin

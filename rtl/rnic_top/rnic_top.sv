@@ -211,7 +211,7 @@ module rnic_top #(
   logic [rnic_regs_pkg::N_COUNTERS-1:0] cnt_inc;
   logic [5:0] cnt_add;
   logic [95:0] cnt_amount;
-  logic [11:0] init_done;
+  logic [12:0] init_done;
   logic [7:0] qpi_valid, qpi_ready;
 
   // Nets: posted work
@@ -271,6 +271,9 @@ module rnic_top #(
   logic store_flush_valid;
   logic store_flush_ready;
   logic [23:0] store_flush_qpn;
+  logic work_turn_valid;
+  logic work_turn_ready;
+  logic [23:0] work_turn_qpn;
   logic sched_turn_valid;
   logic sched_turn_ready;
   logic [23:0] sched_turn_qpn;
@@ -531,6 +534,62 @@ module rnic_top #(
   logic cnt_rx_raw_frames__rx_buffer;
   logic cnt_rx_raw_drops__rx_buffer;
   logic [15:0] rx_level_rows;
+
+  // Nets: pauses
+  logic cfg_pfc_ctrl_rx_link;
+  logic cfg_pfc_ctrl_tx_link;
+  logic cfg_pfc_ctrl_by_pcp;
+  logic [7:0] cfg_pfc_ctrl_rx_classes;
+  logic [7:0] cfg_pfc_ctrl_tx_classes;
+  logic [2:0] cfg_pfc_ctrl_default_class;
+  logic [15:0] cfg_pfc_quanta_quanta;
+  logic [255:0] cfg_pfc_dscp_map_map;
+  logic [191:0] cfg_pfc_xoff_bytes;
+  logic [191:0] cfg_pfc_xon_bytes;
+  logic vd_vlan;
+  logic [2:0] vd_pcp;
+  logic rx_keep;
+  logic rx_keep_past;
+  logic [15:0] rx_keep_rows;
+  logic rx_gone;
+  logic [2:0] rx_class;
+  logic [7:0] rx_xoff;
+  // Paused as the peer says, as it is obeyed; classes that may take no slot of tx_buffer; {known,
+  // class} of a parked turn, a turn, a response's turn, a timer.
+  logic [7:0] rx_paused, tx_paused, tx_hold, tx_storm;
+  logic rx_link_paused;
+  logic [8:0] pfc_storm;
+  logic [2:0] tx_class_of_txp, tx_class_of_sq, tx_class_of_re, tx_class_of_txb;
+  logic [15:0] qp_class_of;
+  logic [23:0] park_qpn, re_work_qpn, timer_qpn, sq_pkt_qpn;
+  logic [15:0] sq_pkt_path, re_pkt_path;
+  logic sq_pkt, txb_gone, txd_valid, txd_ready;
+  logic [2:0] txb_gone_class;
+  logic [19:0] cfg_pfc_storm_limit_us, cfg_pfc_restore_us;
+  logic [1:0] cfg_pfc_storm_action;
+  logic link_free, link_drop, pfc_link_free, pfc_link_drop;
+  logic ev_pfc_valid, ev_pfc_ready;
+  rnic_pkg::event_t ev_pfc;
+  logic pfc_cnt_dropped, cnt_storms__pfc_storm, cnt_dropped__storm_drop, cnt_dropped__cdc_pfc;
+  logic pfc_link_paused;
+  logic [35:0] pfc_bits;
+  logic [7:0] pfc_rx_classes;
+  logic pfc_rx_link;
+  logic pfc_tx_link;
+  logic [15:0] pfc_quanta;
+  logic [47:0] pfc_mac;
+  logic [7:0] pfc_xoff;
+  logic [7:0] pfc_mac_paused;
+  logic pfc_cnt_rx_pause;
+  logic pfc_cnt_rx_bad;
+  logic [7:0] pfc_cnt_rx_prio;
+  logic pfc_cnt_tx_pause;
+  logic [7:0] pfc_cnt_tx_prio;
+  logic cnt_rx_pause__cdc_pfc;
+  logic cnt_rx_mac_ctrl_bad__cdc_pfc;
+  logic [7:0] cnt_rx_prio_pause__cdc_pfc;
+  logic cnt_tx_pause__cdc_pfc;
+  logic [7:0] cnt_tx_prio_pause__cdc_pfc;
   logic rxm_valid;
   logic rxm_ready;
   rnic_pkg::rx_meta_t rxm;
@@ -947,7 +1006,7 @@ module rnic_top #(
   logic ev_valid;
   logic ev_ready;
   rnic_pkg::event_t ev;
-  logic unused_ev_src;
+  logic [1:0] unused_ev_src;
   logic unused_ev_last;
   logic [3:0] cfg_timer_cfg_tick_shift;
   logic [2:0] fail_src;
@@ -1268,9 +1327,9 @@ module rnic_top #(
       .flush_valid(store_flush_valid),
       .flush_ready(store_flush_ready),
       .flush_qpn(store_flush_qpn),
-      .turn_valid(sched_turn_valid),
-      .turn_ready(sched_turn_ready),
-      .turn_qpn(sched_turn_qpn),
+      .turn_valid(work_turn_valid),
+      .turn_ready(work_turn_ready),
+      .turn_qpn(work_turn_qpn),
       .turn_done_valid,
       .turn_done_ready,
       .turn_done_qpn,
@@ -1411,6 +1470,10 @@ module rnic_top #(
       .share_lk_qpn_o(share_lk_qpn),
       .pace_i(pace),
       .credit_i(share_credit),
+      .pkt_o(sq_pkt),
+      .pkt_qpn_o(sq_pkt_qpn),
+      .pkt_path_o(sq_pkt_path),
+      .hold_i(tx_hold[tx_class_of_sq]),
       .debt_o(debt_valid),
       .debt_qpn_o(debt_qpn),
       .debt_value_o(debt_value),
@@ -1577,12 +1640,14 @@ module rnic_top #(
       .clk_i(core_clk_i),
       .rst_i(core_rst),
       .cfg_threshold_i(cfg_tx_start_threshold_bytes),
+      .paused_i(tx_paused),
       .slot_valid,
       .slot_ready,
       .slot_id,
       .txp_valid,
       .txp_ready,
       .txp,
+      .txp_class(tx_class_of_txp),
       .txp_slot,
       .inl_valid,
       .inl_ready,
@@ -1595,6 +1660,8 @@ module rnic_top #(
       .qpi_valid(qpi_valid[2]),
       .qpi_ready(qpi_ready[2]),
       .qpi,
+      .gone_o(txb_gone),
+      .gone_class_o(txb_gone_class),
       .purge_i(rws_valid && rws_ready && !rws.none),
       .purge_qpn_i(rws.qpn),
       .out_valid(txb_valid),
@@ -1628,6 +1695,18 @@ module rnic_top #(
       .rterr_psn,
       .rterr_msn
   );
+  storm_drop u_storm_drop (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .drop_i(tx_storm),
+      .in_valid(txb_valid),
+      .in_ready(txb_ready),
+      .in_last(txb_last),
+      .in_class(tx_class_of_txb),
+      .out_valid(txd_valid),
+      .out_ready(txd_ready),
+      .cnt_dropped_o(cnt_dropped__storm_drop)
+  );
   // CNPs and ACKs take turns; both go before data.
   localparam int unsigned HDR_W = $bits(hdr);
   logic unused_hdr_last, unused_hdr_src;
@@ -1658,8 +1737,8 @@ module rnic_top #(
       .rsp_valid(hdr_valid),
       .rsp_ready(hdr_ready),
       .rsp(hdr),
-      .req_valid(txb_valid),
-      .req_ready(txb_ready),
+      .req_valid(txd_valid),
+      .req_ready(txd_ready),
       .req_data(txb_data),
       .req_cnt(txb_cnt),
       .req_last(txb_last),
@@ -1779,12 +1858,22 @@ module rnic_top #(
       .spoil_ready,
       .spoil_qpn
   );
-  mac_tx_gen #(
-      .DATA_W(DATA_W),
-      .GEN_FCS(GEN_FCS)
-  ) u_mac_tx_gen (
+  logic ptx_valid, ptx_ready, ptx_last, ptx_abort;
+  logic [DATA_W-1:0] ptx_data;
+  logic [7:0] ptx_cnt, ptx_level;
+  rnic_pkg::tx_eth_t ptx_eth;
+  pfc_tx #(
+      .DATA_W(DATA_W)
+  ) u_pfc_tx (
       .clk_i(mac_clk_i),
       .rst_i(mac_rst),
+      .cfg_link_i(pfc_tx_link),
+      .cfg_quanta_i(pfc_quanta),
+      .cfg_bits_i(pfc_bits),
+      .cfg_mac_i(pfc_mac),
+      .xoff_i(pfc_xoff),
+      .stop_i(pfc_link_paused && !pfc_link_free),
+      .drop_i(pfc_link_drop),
       .in_valid(txc_valid),
       .in_ready(txc_ready),
       .in_data(txc_data),
@@ -1793,6 +1882,32 @@ module rnic_top #(
       .in_abort(txc_abort),
       .in_eth(txc_eth),
       .in_level_i(txc_level),
+      .out_valid(ptx_valid),
+      .out_ready(ptx_ready),
+      .out_data(ptx_data),
+      .out_cnt(ptx_cnt),
+      .out_last(ptx_last),
+      .out_abort(ptx_abort),
+      .out_eth(ptx_eth),
+      .out_level_o(ptx_level),
+      .cnt_tx_pause_o(pfc_cnt_tx_pause),
+      .cnt_tx_prio_pause_o(pfc_cnt_tx_prio),
+      .cnt_dropped_o(pfc_cnt_dropped)
+  );
+  mac_tx_gen #(
+      .DATA_W(DATA_W),
+      .GEN_FCS(GEN_FCS)
+  ) u_mac_tx_gen (
+      .clk_i(mac_clk_i),
+      .rst_i(mac_rst),
+      .in_valid(ptx_valid),
+      .in_ready(ptx_ready),
+      .in_data(ptx_data),
+      .in_cnt(ptx_cnt),
+      .in_last(ptx_last),
+      .in_abort(ptx_abort),
+      .in_eth(ptx_eth),
+      .in_level_i(ptx_level),
       .mac_tx_valid,
       .mac_tx_ready,
       .mac_tx_data,
@@ -1803,6 +1918,133 @@ module rnic_top #(
       .underrun_request_o(mac_underrun_request),
       .underrun_qpn_o(mac_underrun_qpn),
       .underrun_psn_o(mac_underrun_psn)
+  );
+
+  // -- Pauses
+  tx_class #(
+      .N_PATH(N_PATH),
+      .N_RD(4)
+  ) u_tx_class (
+      .clk_i(core_clk_i),
+      .cfg_pcp_i(cfg_pfc_ctrl_by_pcp),
+      .cfg_default_i(cfg_pfc_ctrl_default_class),
+      .cfg_map_i(cfg_pfc_dscp_map_map),
+      .cw_valid(path_cw_valid),
+      .cw_index(path_cw_index),
+      .cw(path_cw),
+      .path_i({txb_pkt.path, re_pkt_path, sq_pkt_path, txp.path}),
+      .class_o({tx_class_of_txb, tx_class_of_re, tx_class_of_sq, tx_class_of_txp})
+  );
+  pfc_storm #(
+      .CORE_PS(CORE_PS)
+  ) u_pfc_storm (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .cfg_limit_i(cfg_pfc_storm_limit_us),
+      .cfg_restore_i(cfg_pfc_restore_us),
+      .cfg_action_i(cfg_pfc_storm_action),
+      .paused_i(rx_paused),
+      .link_paused_i(rx_link_paused),
+      .paused_o(tx_paused),
+      .drop_o(tx_storm),
+      .link_free_o(link_free),
+      .link_drop_o(link_drop),
+      .storm_o(pfc_storm),
+      .ev_valid(ev_pfc_valid),
+      .ev_ready(ev_pfc_ready),
+      .ev(ev_pfc),
+      .cnt_storms_o(cnt_storms__pfc_storm)
+  );
+  slot_share #(
+      .N_TXSLOT(N_TXSLOT)
+  ) u_slot_share (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .cfg_classes_i(cfg_pfc_ctrl_rx_classes),
+      .paused_i(tx_paused),
+      .in_valid(txp_valid && txp_ready),
+      .in_class(tx_class_of_txp),
+      .out_valid(txb_gone),
+      .out_class(txb_gone_class),
+      .hold_o(tx_hold)
+  );
+  qp_class #(
+      .N_QP(N_QP),
+      .N_RD(4)
+  ) u_qp_class (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .init_done_o(init_done[12]),
+      .req_i(sq_pkt),
+      .req_qpn_i(sq_pkt_qpn),
+      .req_class_i(tx_class_of_sq),
+      .rsp_i(txp_valid && txp_ready && txp.response),
+      .rsp_qpn_i(txp.qpn),
+      .rsp_class_i(tx_class_of_txp),
+      .forget_i(qpi_valid != '0 && qpi.op == rnic_pkg::QPI_CLEAR),
+      .forget_qpn_i(qpi.qpn),
+      .qpn_i({timer_qpn, re_work_qpn, park_qpn, work_turn_qpn}),
+      .class_o(qp_class_of)
+  );
+  turn_park #(
+      .N_QP(N_QP)
+  ) u_turn_park (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .paused_i(tx_hold),
+      .in_class_i(qp_class_of[3:0]),
+      .head_qpn_o(park_qpn),
+      .head_class_i(qp_class_of[7:4]),
+      .order_i(qpi_valid[0]),
+      .order(qpi),
+      .in_valid(work_turn_valid),
+      .in_ready(work_turn_ready),
+      .in_qpn(work_turn_qpn),
+      .out_valid(sched_turn_valid),
+      .out_ready(sched_turn_ready),
+      .out_qpn(sched_turn_qpn)
+  );
+  cdc_pfc #(
+      .MAC_PS(MAC_PS)
+  ) u_cdc_pfc (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .mac_clk_i,
+      .mac_rst_i(mac_rst),
+      .cfg_kbps_i(cfg_cc_line_rate_kbps),
+      .cfg_rx_classes_i(cfg_pfc_ctrl_rx_classes),
+      .cfg_rx_link_i(cfg_pfc_ctrl_rx_link),
+      .cfg_tx_link_i(cfg_pfc_ctrl_tx_link),
+      .cfg_quanta_i(cfg_pfc_quanta_quanta),
+      .cfg_mac_i(cfg_port_mac_addr),
+      .xoff_i(rx_xoff),
+      .link_free_i(link_free),
+      .link_drop_i(link_drop),
+      .mac_bits_o(pfc_bits),
+      .mac_rx_classes_o(pfc_rx_classes),
+      .mac_rx_link_o(pfc_rx_link),
+      .mac_tx_link_o(pfc_tx_link),
+      .mac_quanta_o(pfc_quanta),
+      .mac_mac_o(pfc_mac),
+      .mac_xoff_o(pfc_xoff),
+      .mac_link_free_o(pfc_link_free),
+      .mac_link_drop_o(pfc_link_drop),
+      .mac_paused_i(pfc_mac_paused),
+      .mac_link_paused_i(pfc_link_paused),
+      .mac_rx_pause_i(pfc_cnt_rx_pause),
+      .mac_rx_bad_i(pfc_cnt_rx_bad),
+      .mac_rx_prio_i(pfc_cnt_rx_prio),
+      .mac_tx_pause_i(pfc_cnt_tx_pause),
+      .mac_tx_prio_i(pfc_cnt_tx_prio),
+      .mac_dropped_i(pfc_cnt_dropped),
+      .paused_o(rx_paused),
+      .link_paused_o(rx_link_paused),
+      .cnt_rx_pause_o(cnt_rx_pause__cdc_pfc),
+      .cnt_rx_mac_ctrl_bad_o(cnt_rx_mac_ctrl_bad__cdc_pfc),
+      .cnt_rx_prio_pause_o(cnt_rx_prio_pause__cdc_pfc),
+      .cnt_tx_pause_o(cnt_tx_pause__cdc_pfc),
+      .cnt_tx_prio_pause_o(cnt_tx_prio_pause__cdc_pfc),
+      .cnt_dropped_o(cnt_dropped__cdc_pfc)
   );
 
   // -- Receive path
@@ -1823,16 +2065,43 @@ module rnic_top #(
       .out_last(mrx_last),
       .out_err(mrx_err)
   );
-  cdc_rx #(
+  logic prx_valid, prx_last, prx_err;
+  logic [DATA_W-1:0] prx_data;
+  logic [7:0] prx_cnt;
+  pfc_rx #(
       .DATA_W(DATA_W)
-  ) u_cdc_rx (
-      .mac_clk_i,
-      .mac_rst_i(mac_rst),
+  ) u_pfc_rx (
+      .clk_i(mac_clk_i),
+      .rst_i(mac_rst),
+      .cfg_classes_i(pfc_rx_classes),
+      .cfg_link_i(pfc_rx_link),
+      .cfg_bits_i(pfc_bits),
       .in_valid(mrx_valid),
       .in_data(mrx_data),
       .in_cnt(mrx_cnt),
       .in_last(mrx_last),
       .in_err(mrx_err),
+      .out_valid(prx_valid),
+      .out_data(prx_data),
+      .out_cnt(prx_cnt),
+      .out_last(prx_last),
+      .out_err(prx_err),
+      .paused_o(pfc_mac_paused),
+      .link_paused_o(pfc_link_paused),
+      .cnt_rx_pause_o(pfc_cnt_rx_pause),
+      .cnt_rx_mac_ctrl_bad_o(pfc_cnt_rx_bad),
+      .cnt_rx_prio_pause_o(pfc_cnt_rx_prio)
+  );
+  cdc_rx #(
+      .DATA_W(DATA_W)
+  ) u_cdc_rx (
+      .mac_clk_i,
+      .mac_rst_i(mac_rst),
+      .in_valid(prx_valid),
+      .in_data(prx_data),
+      .in_cnt(prx_cnt),
+      .in_last(prx_last),
+      .in_err(prx_err),
       .clk_i(core_clk_i),
       .rst_i(core_rst),
       .out_valid(rxc_valid),
@@ -1865,6 +2134,8 @@ module rnic_top #(
       .vd_valid,
       .vd_kind,
       .vd_meta,
+      .vd_vlan,
+      .vd_pcp,
       .early_valid_o(early_valid),
       .early_qpn_o(early_qpn),
       .cnt_rx_frames_o(cnt_rx_frames__rx_parser),
@@ -1913,9 +2184,40 @@ module rnic_top #(
       .cnt_rx_raw_frames_o(cnt_rx_raw_frames__rx_buffer),
       .cnt_rx_raw_drops_o(cnt_rx_raw_drops__rx_buffer),
       .level_rows_o(rx_level_rows),
+      .keep_o(rx_keep),
+      .keep_past_o(rx_keep_past),
+      .keep_rows_o(rx_keep_rows),
+      .gone_o(rx_gone),
       .trc_valid_o(trc_valid_o[11]),
       .trc_o(trc_o[704+:64]),
       .trc_sampled_o(trc_sampled_o[11])
+  );
+  pfc_class u_rx_class (
+      .cfg_pcp_i(cfg_pfc_ctrl_by_pcp),
+      .cfg_default_i(cfg_pfc_ctrl_default_class),
+      .cfg_map_i(cfg_pfc_dscp_map_map),
+      .ip_i(vd_kind == 2'd1),
+      .dscp_i(vd_meta.dscp),
+      .vlan_i(vd_vlan),
+      .pcp_i(vd_pcp),
+      .class_o(rx_class)
+  );
+  pfc_fill #(
+      .DATA_W(DATA_W),
+      .RX_BUF_BYTES(RX_BUF_BYTES),
+      .N_META(N_RXPKT)
+  ) u_pfc_fill (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .cfg_classes_i(cfg_pfc_ctrl_tx_classes),
+      .cfg_xoff_i(cfg_pfc_xoff_bytes),
+      .cfg_xon_i(cfg_pfc_xon_bytes),
+      .in_valid(rx_keep),
+      .in_past_i(rx_keep_past),
+      .in_class(rx_class),
+      .in_rows(rx_keep_rows),
+      .free_i(rx_gone),
+      .xoff_o(rx_xoff)
   );
   rx_depacketizer #(
       .DATA_W(DATA_W)
@@ -2237,6 +2539,10 @@ module rnic_top #(
       .pace_told_i(rtold),
       .pace_ok_i(rtold_ok),
       .pace_pkt_o(rsp_made),
+      .work_qpn_o(re_work_qpn),
+      .work_hold_i(qp_class_of[11] && tx_hold[qp_class_of[10:8]]),
+      .pkt_path_o(re_pkt_path),
+      .pkt_hold_i(tx_hold[tx_class_of_re]),
       .placed_i(placed),
       .rdreq_valid(rd2_valid),
       .rdreq_ready(rd2_ready),
@@ -3400,6 +3706,23 @@ module rnic_top #(
       .cc_alpha_value_i(cc_qry_alpha),
       .cc_steps_time_i(cc_qry_t_stage),
       .cc_steps_bytes_i(cc_qry_b_stage),
+      .pfc_ctrl_rx_classes_o(cfg_pfc_ctrl_rx_classes),
+      .pfc_ctrl_tx_classes_o(cfg_pfc_ctrl_tx_classes),
+      .pfc_ctrl_rx_link_o(cfg_pfc_ctrl_rx_link),
+      .pfc_ctrl_tx_link_o(cfg_pfc_ctrl_tx_link),
+      .pfc_ctrl_by_pcp_o(cfg_pfc_ctrl_by_pcp),
+      .pfc_ctrl_default_class_o(cfg_pfc_ctrl_default_class),
+      .pfc_quanta_quanta_o(cfg_pfc_quanta_quanta),
+      .pfc_storm_limit_us_o(cfg_pfc_storm_limit_us),
+      .pfc_storm_action_o(cfg_pfc_storm_action),
+      .pfc_restore_us_o(cfg_pfc_restore_us),
+      .pfc_state_paused_i(rx_paused),
+      .pfc_state_link_i(rx_link_paused),
+      .pfc_state_storm_i(pfc_storm[7:0]),
+      .pfc_state_link_storm_i(pfc_storm[8]),
+      .pfc_dscp_map_map_o(cfg_pfc_dscp_map_map),
+      .pfc_xoff_bytes_o(cfg_pfc_xoff_bytes),
+      .pfc_xon_bytes_o(cfg_pfc_xon_bytes),
       .mbox_in_req_o(mbox_in_req),
       .mbox_in_we_o(mbox_in_we),
       .mbox_in_addr_o(mbox_in_addr),
@@ -3563,14 +3886,14 @@ module rnic_top #(
   // Events that a queue pair raises by itself.
   localparam int unsigned EV_W = $bits(ev);
   stream_arb_rr #(
-      .N(2),
+      .N(3),
       .W(EV_W)
   ) u_ev_arb (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
-      .in_valid({ev_rs_valid, ev_cp_valid}),
-      .in_ready({ev_rs_ready, ev_cp_ready}),
-      .in_data({ev_rs, ev_cp}),
+      .in_valid({ev_pfc_valid, ev_rs_valid, ev_cp_valid}),
+      .in_ready({ev_pfc_ready, ev_rs_ready, ev_cp_ready}),
+      .in_data({ev_pfc, ev_rs, ev_cp}),
       .in_last('1),
       .out_valid(ev_valid),
       .out_ready(ev_ready),
@@ -3662,6 +3985,15 @@ module rnic_top #(
           cnt_doorbell_refused__sq_scheduler, cnt_doorbell_refused__rq_store,
           cnt_doorbell_refused__cqe_gen, cnt_doorbell_refused__event_queue}),
       .pulse_o(cnt_doorbell_refused)
+  );
+  logic cnt_tx_storm_drops;
+  pulse_merge #(
+      .N(2)
+  ) u_cnt_tx_storm_drops (
+      .clk_i(core_clk_i),
+      .rst_i(core_rst),
+      .pulse_i({cnt_dropped__storm_drop, cnt_dropped__cdc_pfc}),
+      .pulse_o(cnt_tx_storm_drops)
   );
   logic cnt_bf_fallbacks;
   pulse_merge #(
@@ -3819,6 +4151,13 @@ module rnic_top #(
     cnt_inc[rnic_regs_pkg::CNT_RP_CNP_HANDLED] = cnt_cnp_handled__rx_completer;
     cnt_inc[rnic_regs_pkg::CNT_RP_CNP_IGNORED] = cnt_cnp_ignored__rx_completer;
     cnt_inc[rnic_regs_pkg::CNT_TX_PACED] = cnt_tx_paced__tx_pacer;
+    cnt_inc[rnic_regs_pkg::CNT_RX_PAUSE] = cnt_rx_pause__cdc_pfc;
+    cnt_inc[rnic_regs_pkg::CNT_TX_PAUSE] = cnt_tx_pause__cdc_pfc;
+    cnt_inc[rnic_regs_pkg::CNT_RX_MAC_CTRL_BAD] = cnt_rx_mac_ctrl_bad__cdc_pfc;
+    cnt_inc[rnic_regs_pkg::CNT_RX_PAUSE_STORMS] = cnt_storms__pfc_storm;
+    cnt_inc[rnic_regs_pkg::CNT_TX_STORM_DROPS] = cnt_tx_storm_drops;
+    cnt_inc[rnic_regs_pkg::CNT_RX_PRIO0_PAUSE+:8] = cnt_rx_prio_pause__cdc_pfc;
+    cnt_inc[rnic_regs_pkg::CNT_TX_PRIO0_PAUSE+:8] = cnt_tx_prio_pause__cdc_pfc;
     cnt_inc[rnic_regs_pkg::CNT_CORE_CYCLES] = 1'b1;
   end
   assign cnt_amount = {16'(cnt_ctx_hits), trace_lost_amount, cnt_dma_write_bytes_amount__dma_master,
@@ -3870,7 +4209,10 @@ module rnic_top #(
       .tmo_valid,
       .tmo_ready,
       .tmo_qpn,
-      .tmo_rnr
+      .tmo_rnr,
+      .paused_i(tx_paused),
+      .set_qpn_o(timer_qpn),
+      .set_class_i(qp_class_of[15:12])
   );
 
   // -- Congestion control

@@ -52,7 +52,13 @@ module rx_buffer #(
   output logic               cnt_rx_buffer_drops_o,
   output logic               cnt_rx_raw_frames_o,
   output logic               cnt_rx_raw_drops_o,
-  output logic [15:0]        level_rows_o,       // rows in use, for watermarks
+  output logic [15:0]        level_rows_o,       // rows in use
+  // For the fill of each class: a frame is kept, its rows; it has gone at once, nothing before it
+  // is here; the oldest has gone.
+  output logic               keep_o,
+  output logic               keep_past_o,
+  output logic [15:0]        keep_rows_o,
+  output logic               gone_o,
   output logic               trc_valid_o,
   output logic [63:0]        trc_o,
   output logic               trc_sampled_o
@@ -117,6 +123,7 @@ module rx_buffer #(
   assign room = used < limit;
   assign wr_en = bt_valid && room && !(busy_q && ovf_q);
   assign start = busy_q ? start_q : wr_q;
+
   assign level_rows_o = 16'(used);
 
   always_comb begin
@@ -139,6 +146,7 @@ module rx_buffer #(
   logic [CW-1:0] level_q;                                    // committed frames not yet read
   desc_t         desc_new, desc_head, desc;
   logic          bypass_done;                                // the new one was read at once
+  logic [PW-1:0] kept;                                       // rows of the frame in the list
   logic          free_it;                                    // desc is read to its end or given up
   logic [CW-1:0] unused_desc_level, unused_meta_level;
   logic          new_pk, old_pk;                             // a good packet now; some wait
@@ -245,6 +253,11 @@ module rx_buffer #(
   assign rd_en = have && slot && left != '0 && !raw_give_up;
   assign free_it = have && ((rd_en && last_row) || left == '0 || raw_give_up);
   assign bypass_done = free_it && !desc_valid;
+  assign keep_o = commit;
+  assign keep_past_o = bypass_done;
+  assign kept = waiting.stop - waiting.first;
+  assign keep_rows_o = 16'(kept);
+  assign gone_o = free_it && desc_valid;
 
   ram_sdp #(.W(DATA_W), .DEPTH(ROWS)) u_ring (
     .clk_i,

@@ -37,6 +37,8 @@ module rx_parser #(
   output logic                 vd_valid,
   output logic [1:0]           vd_kind,            // 0 drop, 1 RoCEv2, 2 raw
   output rnic_pkg::rx_meta_t   vd_meta,            // with vd_kind 1
+  output logic                 vd_vlan,            // the frame has a VLAN tag, of this priority
+  output logic [2:0]           vd_pcp,
 
   // BTH of a frame that looks like RoCEv2 has arrived (iCRC not known yet): a hint to fetch the
   // QP's context.
@@ -338,6 +340,7 @@ module rx_parser #(
 
   // -------------------------------------------------------------- stage 2: headers at fixed places
   logic              s2_valid_q, s2_err_q, s2_ovf_q, s2_vlan_q, s2_v6_q, s2_l2ok_q, s2_station_q;
+  logic [2:0]        s2_pcp_q;
   logic [16:0]       s2_flen_q;
   logic [8*40-1:0]   s2_l3_q;
   /* verilator lint_off UNUSEDSIGNAL */
@@ -352,6 +355,7 @@ module rx_parser #(
       s2_ovf_q <= s1_ovf_q;
       s2_flen_q <= s1_flen_q;
       s2_vlan_q <= vlan_q;
+      s2_pcp_q <= hdr_q[8*14 + 5 +: 3];
       s2_v6_q <= v6_q;
       s2_l2ok_q <= ip_q;
       s2_station_q <= cfg_promisc_raw_i || dmac[40] || dmac == cfg_port_mac_i;
@@ -459,6 +463,8 @@ module rx_parser #(
 
   // ---------------------------------------------------------------- stage 3: fields
   logic               s3_valid_q, s3_err_q, s3_ovf_q, s3_id_ok_q, s3_tver_ok_q, s3_station_q;
+  logic               s3_vlan_q;
+  logic [2:0]         s3_pcp_q;
   logic [16:0]        s3_flen_q;
   logic [19:0]        s3_sum_q;
   logic [15:0]        s3_ip_len_q, s3_udp_len_q;  // IP length without its header
@@ -469,6 +475,8 @@ module rx_parser #(
     if (s2_valid_q) begin
       s3_err_q <= s2_err_q;
       s3_ovf_q <= s2_ovf_q;
+      s3_vlan_q <= s2_vlan_q;
+      s3_pcp_q <= s2_pcp_q;
       s3_flen_q <= s2_flen_q;
       s3_id_ok_q <= id_ok;
       s3_station_q <= s2_station_q;
@@ -509,6 +517,8 @@ module rx_parser #(
   assign is_roce = whole && s3_id_ok_q && sum_ok;
   always_ff @(posedge clk_i) begin
     if (s3_valid_q) begin
+      vd_vlan <= s3_vlan_q;
+      vd_pcp <= s3_pcp_q;
       s4_count_q <= !s3_ovf_q;
       s4_bad_q <= !s3_ovf_q && s3_err_q;
       s4_runt_q <= mac_ok && (s3_flen_q < 17'd14 || (is_roce && !length_bad && cut));

@@ -35,6 +35,11 @@ module sq_engine (
     output logic [23:0]             share_lk_qpn_o,
     input  rnic_pkg::pace_t         pace_i,
     input  logic [15:0]             credit_i,
+    // the packet that is to be made, and whether its class takes none (answer in the same cycle)
+    output logic                    pkt_o,
+    output logic [23:0]             pkt_qpn_o,
+    output logic [15:0]             pkt_path_o,
+    input  logic                    hold_i,
     output logic                    debt_o,
     output logic [23:0]             debt_qpn_o,
     output logic [12:0]             debt_value_o,
@@ -453,7 +458,7 @@ module sq_engine (
   logic [7:0]  p_slot_q;
   logic [31:0] seg_len, seg_rest;
   logic        first, last, seg_done, pkt_ok, pkt_go, pkt_blocked, pkt_need_read, pkt_pages, ack;
-  logic        pkt_ends, msg_ends, x_rd, known, enters, far, win_hold;
+  logic        pkt_ends, msg_ends, x_rd, known, enters, far, win_hold, class_hold;
   logic        txp_room, rd_room, td_room, lerr_room;
   logic        piece_go, read_go, seg_next;
   logic [31:0] left_after;
@@ -490,7 +495,13 @@ module sq_engine (
   assign far = s_q == S_PKT && x_kind_q == K_READ &&
                {1'b0, ahead} + {1'b0, more_pkts[23:0]} >= 25'h07F_FFFF && w_q.msg_left != 32'd0;
   assign win_hold = s_q == S_PKT && far_q && ahead != 24'd0;
-  assign pkt_ok = s_q == S_PKT && !seg_next && !pkt_pages && !far && !win_hold && txp_room &&
+  // Its class is paused or has its share of slots: the turn ends and comes again by itself.
+  assign class_hold = s_q == S_PKT && hold_i;
+  assign pkt_o = s_q == S_PKT;
+  assign pkt_qpn_o = t_qpn_q;
+  assign pkt_path_o = ud ? x_rkey_q[15:0] : c_q.path;
+  assign pkt_ok = s_q == S_PKT && !seg_next && !pkt_pages && !far && !win_hold && !class_hold &&
+                  txp_room &&
                   (!pkt_need_read || rd_room) &&
                   (!enters || msg_push_ready);
   assign pkt_go = pkt_ok && slot_valid;
@@ -615,7 +626,7 @@ module sq_engine (
       if (g_got && g_bad) s_d = S_LOCAL;
       else if (g_got && g_piece == g_left_q) s_d = S_PKT;
       S_PKT:
-      if (pkt_blocked || far || win_hold) s_d = S_END;
+      if (pkt_blocked || far || win_hold || class_hold) s_d = S_END;
       else if (pkt_pages) s_d = S_PAGE;
       else if (msg_ends) s_d = (spent || t_taken_q) ? S_END : S_NEXT;
       else if (pkt_ends) s_d = spent ? S_END : S_PKT;

@@ -5,7 +5,8 @@
 // Latency: the last event a packet waits for (txp, inl, rdrsp) in cycle c gives out_valid in cycle
 // c + 3. Packets of one flow leave in the order of txp; different flows overtake each other.
 // A packet may start when its payload is complete, or when cfg_threshold_i bytes (0: never) are
-// there in order; a started packet waits for data with out_valid low.
+// there in order; a started packet waits for data with out_valid low. A packet of a paused class
+// does not start: the pause counts 2 cycles later, 3 at the output.
 //
 // Requests and responses of a QP (txp.response) are two flows: order and failure of one do not
 // concern the other.
@@ -27,6 +28,9 @@ module tx_buffer #(
   input  logic                   clk_i,
   input  logic                   rst_i,
   input  logic [12:0]            cfg_threshold_i,
+  input  logic [7:0]             paused_i,      // classes of which no packet may start
+  output logic                   gone_o,        // the slot of a packet is free again
+  output logic [2:0]             gone_class_o,
   // tx_submit: a free slot (taken when slot_ready), then the packet; sq_engine: inline payload; in
   // any order
   output logic                   slot_valid,
@@ -35,6 +39,7 @@ module tx_buffer #(
   input  logic                   txp_valid,
   output logic                   txp_ready,     // always 1
   input  rnic_pkg::tx_pkt_t      txp,
+  input  logic [2:0]             txp_class,
   input  logic [7:0]             txp_slot,
   input  logic                   inl_valid,
   output logic                   inl_ready,     // always 1
@@ -123,6 +128,8 @@ module tx_buffer #(
   logic [N_TXSLOT-1:0] sampled_q;
   logic [N_TXSLOT-1:0] resp_q;       // a response
   logic [N_TXSLOT-1:0] notify_q;
+  logic [N_TXSLOT-1:0] held_q;       // its class is paused
+  logic [2:0]          class_mem [N_TXSLOT];
   logic [12:0]         len_mem   [N_TXSLOT];
   logic [12:0]         recv_mem  [N_TXSLOT];  // bytes that came or were reported lost
   logic [12:0]         ino_mem   [N_TXSLOT];  // bytes there in order
@@ -202,6 +209,7 @@ module tx_buffer #(
       index_mem[txp_s] <= txp.wqe_index;
       psn_mem[txp_s]   <= txp.psn;
       msn_mem[txp_s]   <= txp.msn;
+      class_mem[txp_s] <= txp_class;
       last_mem[txp_q]  <= txp_s;
       if (prev_here) succ_mem[prev_s] <= txp_s;
     end
@@ -288,7 +296,9 @@ module tx_buffer #(
   logic                gone_q;      // a dropped response waits for its turn on rleft
   logic                left_room;   // for the notice of a request
 
-  assign able  = submitted_q & ~blocked_q & (complete_q | (enough_q & ~failed_q & ~kill_q));
+  assign able  = submitted_q & ~blocked_q &
+                 ((complete_q & (failed_q | kill_q)) |
+                  ((complete_q | enough_q) & ~failed_q & ~kill_q & ~held_q));
   assign ahead = able & mask_q;
   assign from  = ahead != '0 ? ahead : able;
   assign gnt   = from & (~from + 1'b1);
@@ -365,6 +375,12 @@ module tx_buffer #(
       cur_valid_q <= 1'b0;
       mask_q      <= '1;
     end
+  end
+
+  assign gone_o = finish || drop;
+  assign gone_class_o = class_mem[rd_s];
+  always_ff @(posedge clk_i) begin
+    for (int unsigned s = 0; s < N_TXSLOT; s++) held_q[s] <= paused_i[class_mem[s]];
   end
 
   // Bits per slot. Later statements win: a slot that is handed out has no past.

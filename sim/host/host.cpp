@@ -66,6 +66,7 @@ void Host::start_device(const driver::Mac& own) {
   for (uint32_t i = 0; i < node_.gpu_count(); ++i)
     nic_->set_gpu_window(i, node_.gpu(i).base(), node_.gpu(i).limit() - 1);
   nic_->write(RNIC_CSR_GDR_BAR_EN, config_.peer_to_peer ? 1 : 0);
+  if (config_.pause) driver::set_pauses(*nic_, *config_.pause);
   nic_->create_pd(1);
   eq_ = nic_->create_eq(0, 6, 0);
   rings_.emplace_back(eq_->ring_addr(), uint64_t{RNIC_EQE_BYTES} << 6);
@@ -76,7 +77,7 @@ void Host::start(uint8_t peer_id) {
   create_path(peer_id);
 }
 
-void Host::create_path(uint8_t peer_id, uint16_t index) {
+void Host::create_path(uint8_t peer_id, uint16_t index, std::optional<uint8_t> dscp) {
   driver::PathRequest path;
   path.index = index;
   path.dmac = mac(peer_id);
@@ -87,7 +88,7 @@ void Host::create_path(uint8_t peer_id, uint16_t index) {
   path.vlan = config_.vlan;
   path.vlan_id = config_.vlan_id;
   path.pcp = config_.pcp;
-  path.dscp = config_.dscp;
+  path.dscp = dscp.value_or(config_.dscp);
   nic_->create_path(path);
 }
 

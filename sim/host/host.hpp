@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "harness/driver/device.hpp"
+#include "harness/driver/pause.hpp"
 #include "harness/roce/psn.hpp"
 #include "sim/node/node_bus.hpp"
 
@@ -38,6 +39,7 @@ struct HostConfig {
   bool peer_to_peer = true;  // GDR_BAR_EN
   bool relaxed = true;
   bool contexts = true;  // memory for contexts that do not fit on chip
+  std::optional<driver::PauseSettings> pause{};
 };
 
 enum class Place : uint8_t { kHost, kGpu, kDevice };
@@ -114,8 +116,8 @@ class Host {
   void start_device(const driver::Mac& mac);
   // The same, and path 0 to `peer`.
   void start(uint8_t peer_id);
-  // A further path, for more than one peer.
-  void create_path(uint8_t peer_id, uint16_t index = 0);
+  // A further path, for more than one peer or another DSCP than the configured one.
+  void create_path(uint8_t peer_id, uint16_t index = 0, std::optional<uint8_t> dscp = {});
   // Whole-device reset and start again; QPs and regions are gone.
   void restart_device(const driver::Mac& mac);
   void restart(uint8_t peer_id);

@@ -102,10 +102,11 @@ FlowRun::FlowRun(Session& session, const std::string& step, const Flow& flow, si
   watch_ = std::make_unique<FlowWatch>(
       session.kit(target_node_).node->fabric(), target_->iova, bytes,
       std::max<uint64_t>(1, total * flow.count / flow.sizes.size() / 10));
-  size_t& next = next_pair[{std::min(from_, to_), std::max(from_, to_)}];
+  const size_t dscp = flow.dscp ? *flow.dscp : size_t{64};
+  size_t& next = next_pair[{std::min(from_, to_), std::max(from_, to_), dscp}];
   for (uint32_t q = 0; q < flow.qps; ++q) {
     Lane l;
-    const Session::Pair p = session.pair(next++, from_, to_);
+    const Session::Pair p = session.pair(next++, from_, to_, flow.dscp);
     l.self = p.self;
     l.peer = p.peer;
     l.number = q;

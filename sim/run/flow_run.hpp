@@ -8,6 +8,7 @@
 // Every message has bytes of its own and a slot of its own on both sides until it is compared.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -44,8 +45,8 @@ class FlowWatch final : public pcie::Observer {
   bool closed_ = false;
 };
 
-// How many connected pairs of two nodes, the lower first, are taken.
-using NextPair = std::map<std::pair<size_t, size_t>, size_t>;
+// How many connected pairs of two nodes, the lower first, of a DSCP (64: the usual one), are taken.
+using NextPair = std::map<std::array<size_t, 3>, size_t>;
 
 class FlowRun {
  public:

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <map>
 #include <sstream>
@@ -30,6 +31,13 @@ bool expected_of_faults(std::string_view counter) {
       "rx_pkey_errors", "rx_addr_errors", "rx_duplicates",  "rx_out_of_order",  "rx_nak",
       "rx_ghost_acks",  "tx_nak_seq",     "tx_rnr_nak"};
   return std::find(kNames.begin(), kNames.end(), counter) != kNames.end();
+}
+// Pauses have counters of their own.
+uint64_t frames_sent(const std::map<std::string, uint64_t>& counters) {
+  return counters.at("tx_frames") + counters.at("tx_pause");
+}
+uint64_t frames_received(const std::map<std::string, uint64_t>& counters) {
+  return counters.at("rx_frames") + counters.at("rx_pause") + counters.at("rx_mac_ctrl_bad");
 }
 }  // namespace
 
@@ -124,8 +132,21 @@ void Session::add_switch() {
     add_cable(world_.connect(*kits_[i].node, *net_, i, settings_.wire), node_name(i));
 }
 
+void Session::set_pause_marks(driver::PauseSettings& p) const {
+  p.line_bps = settings_.wire.rate_bps;
+  if (settings_.pause_marks) return;
+  driver::PauseLink link;
+  link.rate_bps = static_cast<double>(settings_.wire.rate_bps);
+  link.delay_ps = settings_.wire.delay_ps;
+  link.reaction_ps = settings_.pause_reaction_ps;
+  link.data_w = settings_.data_w;
+  p.set_marks(driver::pause_marks(
+      link, p.tx_link ? 1u : static_cast<unsigned>(std::popcount(p.tx_classes))));
+}
+
 void Session::start_host(size_t index) {
   HostConfig h = settings_.host;
+  if (h.pause) set_pause_marks(*h.pause);
   h.id = static_cast<uint8_t>(index + 1);
   NodeKit& k = kits_[index];
   k.host = std::make_unique<Host>(world_, *k.node, h);
@@ -157,12 +178,23 @@ void Session::build() {
   for (size_t i = 0; i < kits_.size(); ++i) start_host(i);
 }
 
-Session::Pair Session::pair(size_t n, size_t from, size_t to) {
+uint16_t Session::path(size_t node, size_t peer, uint8_t dscp) {
+  const auto [it, fresh] = paths_.try_emplace({node, peer, dscp}, 0);
+  if (!fresh) return it->second;
+  size_t of_node = net() == nullptr ? 1 : settings_.nodes;  // those with the DSCP of the NICs
+  for (const auto& [key, index] : paths_) of_node += key[0] == node && index != 0 ? 1 : 0;
+  it->second = static_cast<uint16_t>(of_node);
+  kits_[node].host->create_path(static_cast<uint8_t>(peer + 1), it->second, dscp);
+  return it->second;
+}
+
+Session::Pair Session::pair(size_t n, size_t from, size_t to, std::optional<uint8_t> dscp) {
   const auto [low, high] = std::pair(std::min(from, to), std::max(from, to));
-  auto& list = pairs_[{low, high}];
+  auto& list = pairs_[{low, high, dscp ? *dscp : size_t{64}}];
   const std::string between = net() == nullptr ? "" : node_name(low) + node_name(high) + ".";
   while (list.size() <= n) {
-    const std::string name = between + std::to_string(list.size());
+    const std::string name =
+        between + (dscp ? "dscp" + std::to_string(*dscp) + "." : "") + std::to_string(list.size());
     ConnectOptions o;
     o.mtu = settings_.mtu;
     o.attributes.timeout = static_cast<uint8_t>(settings_.timeout);
@@ -174,6 +206,10 @@ Session::Pair Session::pair(size_t n, size_t from, size_t to) {
     // Behind a switch path i leads to node i.
     o.path_a = static_cast<uint16_t>(net() == nullptr ? 0 : high);
     o.path_b = static_cast<uint16_t>(net() == nullptr ? 0 : low);
+    if (dscp) {
+      o.path_a = path(low, high, *dscp);
+      o.path_b = path(high, low, *dscp);
+    }
     list.push_back(connect(*kits_[low].host, *kits_[high].host, o));
   }
   return from == low ? Pair{list[n].first, list[n].second} : Pair{list[n].second, list[n].first};
@@ -181,11 +217,14 @@ Session::Pair Session::pair(size_t n, size_t from, size_t to) {
 
 TimePs Session::settle_ps(TimePs usual) const {
   constexpr TimePs kUsualWritePs = 1'000'000;
+  constexpr uint64_t kInNic = 16'384;  // bytes between the decision to acknowledge and the link
   const pcie::Config& p = settings_.pcie;
   TimePs write = p.link.up_latency_ps + p.host.write_commit_ps + p.host.write_jitter_ps;
   if (settings_.has_gpu)
     write += settings_.gpu.extra_latency_ps + settings_.gpu.write_commit_ps +
              settings_.gpu.write_jitter_ps;
+  if (p.link.up_kbps != 0)
+    write += (kInNic + p.posted_queue_bytes) * 8 * 1'000'000'000 / p.link.up_kbps;
   for (const PcieFault& f : settings_.pcie_faults) {
     if (f.rule.writes && f.rule.kind == pcie::FaultKind::kDelay) write += f.rule.delay_ps;
   }
@@ -350,11 +389,10 @@ void Session::check_frames(const Counters& counters) {
   if (net() != nullptr) return check_switch(counters);
   uint64_t sent = 0;
   for (size_t i = 0; i < kits_.size(); ++i) {
-    const size_t p = peer_of(i);
-    sent += counters[i].at("tx_frames");
-    if (!lossy() && counters[i].at("tx_frames") != counters[p].at("rx_frames"))
-      problem(fmt::format("node {} sent {} frames, {} arrived", kits_[i].node->name(),
-                          counters[i].at("tx_frames"), counters[p].at("rx_frames")));
+    const uint64_t tx = frames_sent(counters[i]), rx = frames_received(counters[peer_of(i)]);
+    sent += tx;
+    if (!lossy() && tx != rx)
+      problem(fmt::format("node {} sent {} frames, {} arrived", kits_[i].node->name(), tx, rx));
   }
   if (sent != cables_[0].tap->frames())
     problem(fmt::format("counters say {} frames, the wire saw {}", sent, cables_[0].tap->frames()));
@@ -371,7 +409,7 @@ void Session::check_switch(const Counters& counters) {
       out += c.tx_frames;
     }
     const std::string& name = kits_[i].node->name();
-    const uint64_t tx = counters[i].at("tx_frames"), rx = counters[i].at("rx_frames");
+    const uint64_t tx = frames_sent(counters[i]), rx = frames_received(counters[i]);
     if (settings_.faults.rules.empty() && (tx != in || rx != out))
       problem(fmt::format("node {} sent {} frames, the switch got {}; it sent {}, {} arrived", name,
                           tx, in, out, rx));

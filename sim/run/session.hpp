@@ -6,9 +6,11 @@
 //   report); bool good = session.run(); for (const Figure& f : session.figures().all()) ...
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -82,8 +84,8 @@ class Session {
     Qp* self;  // of `from`
     Qp* peer;
   };
-  // The n-th connected pair of QPs of two nodes, as seen from `from`.
-  Pair pair(size_t n, size_t from, size_t to);
+  // The n-th connected pair of QPs of two nodes, as seen from `from`; of packets with this DSCP.
+  Pair pair(size_t n, size_t from, size_t to, std::optional<uint8_t> dscp = {});
   // The many QPs of the one NIC.
   Crowd& crowd();
   void problem(const std::string& text);
@@ -114,6 +116,7 @@ class Session {
   void add_node(size_t index);
   void add_cable(wire::Link& link, const std::string& name);
   void add_switch();
+  void set_pause_marks(driver::PauseSettings& p) const;
   void start_host(size_t index);
   void final_checks();
   void close_files();
@@ -130,7 +133,11 @@ class Session {
   World world_;
   std::vector<NodeKit> kits_;
   switching::Switch* net_ = nullptr;
-  std::map<std::pair<size_t, size_t>, std::vector<std::pair<Qp*, Qp*>>> pairs_;
+  // The path from a node to another with a DSCP of its own.
+  uint16_t path(size_t node, size_t peer, uint8_t dscp);
+  // Nodes and DSCP (64: that of the NICs); paths by node, peer and DSCP.
+  std::map<std::array<size_t, 3>, std::vector<std::pair<Qp*, Qp*>>> pairs_;
+  std::map<std::array<size_t, 3>, uint16_t> paths_;
   std::vector<CableKit> cables_;
   std::unique_ptr<Crowd> crowd_;
   Figures figures_;

@@ -136,6 +136,49 @@ void read_pcie_faults(Reader& r, std::vector<PcieFault>& out) {
   });
 }
 
+void read_storm(Reader& r, driver::PauseSettings& p) {
+  r.child("storm", [&](Reader& q) {
+    constexpr uint64_t kMost = 0xFFFFF * uint64_t{1'000'000};
+    uint64_t limit_ps = 0, restore_ps = p.storm_restore_us * uint64_t{1'000'000};
+    q.req("limit", limit_ps, duration(1'000'000, kMost));
+    q.opt("restore", restore_ps, duration(0, kMost));
+    q.opt("action", p.storm_action,
+          one_of<driver::StormAction>({{"obey", driver::StormAction::kObey},
+                                       {"ignore", driver::StormAction::kIgnore},
+                                       {"drop", driver::StormAction::kDrop}}));
+    p.storm_limit_us = static_cast<uint32_t>((limit_ps + 999'999) / 1'000'000);
+    p.storm_restore_us = static_cast<uint32_t>((restore_ps + 999'999) / 1'000'000);
+  });
+}
+
+void read_pause(Reader& r, Settings& s) {
+  r.child("pause", [&](Reader& q) {
+    enum class Mode { kNone, kPfc, kLink } mode = Mode::kNone;
+    q.req("mode", mode,
+          one_of<Mode>({{"none", Mode::kNone}, {"pfc", Mode::kPfc}, {"pause", Mode::kLink}}));
+    driver::PauseSettings p;
+    std::vector<unsigned> classes;
+    q.list("classes", classes, unsigned_integer(0, 7), 0, 8);
+    for (unsigned c : classes) p.rx_classes |= static_cast<uint8_t>(1 << c);
+    p.rx_link = p.tx_link = mode == Mode::kLink;
+    p.tx_classes = p.tx_link ? 0xFF : p.rx_classes;
+    s.pause_marks = q.has("xoff") || q.has("xon");
+    driver::PauseMarks marks;
+    if (s.pause_marks) {
+      q.req("xoff", marks.xoff, bytes(1, 0xFFFFFF));
+      q.req("xon", marks.xon, bytes(0, 0xFFFFFF));
+      if (marks.xon >= marks.xoff) q.error("xon", "must be below xoff");
+    }
+    p.set_marks(marks);
+    q.opt("reaction", s.pause_reaction_ps, duration(0, 1'000'000'000));
+    q.opt("quanta", p.quanta, unsigned_integer(2, 0xFFFF));
+    read_storm(q, p);
+    if ((mode == Mode::kPfc) != (p.rx_classes != 0))
+      q.error("classes", "belongs to 'mode: pfc', which needs at least one");
+    if (mode != Mode::kNone) s.host.pause = p;
+  });
+}
+
 void read_net(Reader& r, HostConfig& c) {
   r.opt("ipv6", c.ipv6);
   r.opt("vlan", c.vlan_id, unsigned_integer(1, 4094));
@@ -299,6 +342,7 @@ void read_flow(Reader& r, Flow& f, const Settings& s) {
   r.opt("source_misalign", f.source_misalign, bytes(0, 4095));
   r.opt("target_misalign", f.target_misalign, bytes(0, 4095));
   r.opt("random_offsets", f.random_offsets);
+  r.opt("dscp", f.dscp, unsigned_integer(0, 63));
   check_verb(r, f);
   uint32_t blocks = 1;
   if (f.inlined) {
@@ -478,6 +522,7 @@ void read_world(scenario::Reader& r, Settings& s, const std::vector<NicKind>& ki
     n.opt("dma_timeout_us", s.host.dma_timeout_us, unsigned_integer(0, 0xFFFFF));
     n.opt("relaxed", s.host.relaxed);
     n.opt("peer_to_peer", s.host.peer_to_peer);
+    if (flows) read_pause(n, s);
     if (flows) n.opt("log_sq", s.log_sq, unsigned_integer(2, 15));
     if (flows) n.opt("timeout", s.timeout, unsigned_integer(0, 31));
   });

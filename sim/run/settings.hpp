@@ -60,6 +60,7 @@ struct Flow {
   uint32_t signal_every = 1;
   uint32_t source_misalign = 0, target_misalign = 0;  // bytes
   bool random_offsets = false;                        // each message somewhere else in its slot
+  std::optional<uint8_t> dscp{};                      // none: that of the NICs (net.dscp)
 
   // Each message has a slot of its own, at both ends: those in flight and those that settle.
   uint32_t biggest() const;
@@ -150,6 +151,8 @@ struct Settings {
   uint16_t bar_stall = 0;
   HostConfig host;
   std::optional<driver::CcSettings> congestion;  // of every NIC; none: as after a reset
+  bool pause_marks = false;  // those of host.pause are given; else they follow from the wire
+  uint64_t pause_reaction_ps = 500'000;
   uint32_t log_sq = 10;
   uint32_t timeout = 14;  // of acknowledgements: 4.096 us * 2^timeout; 0: none
   std::vector<Step> steps;

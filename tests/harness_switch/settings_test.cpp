@@ -93,6 +93,16 @@ TEST_CASE("an empty mapping is a switch that loses when a queue is full") {
   CHECK_NOTHROW(c.validate());
 }
 
+TEST_CASE("the pause of the whole link needs no classes") {
+  const SwitchConfig c = read("switch: {pause: {mode: pause, xoff: 32 KiB, xon: 16 KiB}}");
+  CHECK(c.pause.mode == FlowControl::kPause);
+  CHECK(c.pause.classes == 0);
+  CHECK(c.pause.xoff == 32 * 1024);
+  for (unsigned i = 0; i < kClasses; ++i) CHECK(c.lossless(i));
+  CHECK_NOTHROW(c.validate());
+  CHECK(read("switch: {pause: {mode: none}}").pause.mode == FlowControl::kNone);
+}
+
 TEST_CASE("keys that are wrong are refused with their place") {
   const auto refused = [](const std::string& key, const std::string& what) {
     INFO(key);
@@ -111,6 +121,8 @@ TEST_CASE("keys that are wrong are refused with their place") {
   refused("ecn: {kmin: 5, kmax: 4, pmax: 1}", "must not be above kmax");
   refused("ecn: {kmin: 5, kmax: 6}", "pmax");
   refused("pause: {mode: pfc}", "at least one class");
+  refused("pause: {mode: pfc, classes: []}", "at least one class");
+  refused("pause: {mode: none, classes: [1]}", "belongs to 'mode: pfc'");
   refused("pause: {mode: pause, classes: [1]}", "belongs to 'mode: pfc'");
   refused("pause: {mode: pfc, classes: [1], xoff: 10, xon: 10}", "below xoff");
   refused("pause: {mode: pfc, classes: [8]}", "classes");

@@ -63,7 +63,8 @@ module tx_chain #(
   logic [23:0]        underrun_qpn, underrun_psn;
 
   tx_buffer #(.DATA_W(DATA_W), .N_TXSLOT(16), .N_QP(16)) u_buffer (
-    .clk_i, .rst_i, .cfg_threshold_i(13'd0), .slot_valid, .slot_ready, .slot_id, .txp_valid,
+    .clk_i, .rst_i, .cfg_threshold_i(13'd0), .paused_i('0), .txp_class('0), .gone_o(),
+    .gone_class_o(), .slot_valid, .slot_ready, .slot_id, .txp_valid,
         .txp_ready, .txp, .txp_slot,
     .inl_valid, .inl_ready, .inl_slot, .inl_data, .inl_len, .rdrsp_valid, .rdrsp, .rdrsp_data,
     .qpi_valid(1'b0), .qpi_ready(), .qpi('0),

@@ -51,6 +51,9 @@ TEST_CASE("settings and levels arrive on the other side") {
     t.cfg_mac_i = random.u64() >> 16;
     t.xoff_i = static_cast<CData>(random.u32());
     t.mac_paused_i = static_cast<CData>(random.u32());
+    t.mac_link_paused_i = random.chance(0.5);
+    t.link_free_i = random.chance(0.5);
+    t.link_drop_i = random.chance(0.5);
     b.bench.tick(5);
     CHECK(t.mac_rx_classes_o == t.cfg_rx_classes_i);
     CHECK(t.mac_rx_link_o == t.cfg_rx_link_i);
@@ -59,29 +62,34 @@ TEST_CASE("settings and levels arrive on the other side") {
     CHECK(t.mac_mac_o == t.cfg_mac_i);
     CHECK(t.mac_xoff_o == t.xoff_i);
     CHECK(t.paused_o == t.mac_paused_i);
+    CHECK(t.link_paused_o == t.mac_link_paused_i);
+    CHECK(t.mac_link_free_o == t.link_free_i);
+    CHECK(t.mac_link_drop_o == t.link_drop_i);
   }
 }
 
 TEST_CASE("every pulse is counted once, also when they come in every cycle") {
   CrossBench b;
   auto random = rng("pulses");
-  std::array<uint64_t, 19> sent{}, got{};
+  std::array<uint64_t, 20> sent{}, got{};
   bool run = true;
   b.bench.on_drive(b.mac, [&] {
     auto& t = b.top();
-    const uint32_t p = !run ? 0 : random.chance(0.1) ? 0x7FFFF : random.u32() & 0x7FFFF;
+    const uint32_t p = !run ? 0 : random.chance(0.1) ? 0xFFFFF : random.u32() & 0xFFFFF;
     t.mac_rx_pause_i = p & 1;
     t.mac_rx_bad_i = p >> 1 & 1;
     t.mac_tx_pause_i = p >> 2 & 1;
     t.mac_rx_prio_i = static_cast<CData>(p >> 3);
     t.mac_tx_prio_i = static_cast<CData>(p >> 11);
-    for (unsigned i = 0; i < 19; ++i) sent[i] += p >> i & 1;
+    t.mac_dropped_i = p >> 19 & 1;
+    for (unsigned i = 0; i < 20; ++i) sent[i] += p >> i & 1;
   });
   b.bench.on_sample([&] {
     auto& t = b.top();
     const uint32_t p = t.cnt_rx_pause_o | t.cnt_rx_mac_ctrl_bad_o << 1 | t.cnt_tx_pause_o << 2 |
-                       t.cnt_rx_prio_pause_o << 3 | t.cnt_tx_prio_pause_o << 11;
-    for (unsigned i = 0; i < 19; ++i) got[i] += p >> i & 1;
+                       t.cnt_rx_prio_pause_o << 3 | t.cnt_tx_prio_pause_o << 11 |
+                       t.cnt_dropped_o << 19;
+    for (unsigned i = 0; i < 20; ++i) got[i] += p >> i & 1;
   });
   b.bench.tick(5000);
   run = false;

@@ -49,6 +49,7 @@ class PauseBench : public Bench<Top> {
     this->on_sample([this] {
       auto& top = this->top();
       pauses += top.cnt_tx_pause_o;
+      dropped += top.cnt_dropped_o;
       for (unsigned i = 0; i < 8; ++i) prio[i] += top.cnt_tx_prio_pause_o >> i & 1;
     });
     this->reset();
@@ -76,7 +77,7 @@ class PauseBench : public Bench<Top> {
   StreamSource<Beat> in;
   StreamSink<Beat> out;
   Collector frames{kBytes};
-  uint64_t pauses = 0;
+  uint64_t pauses = 0, dropped = 0;
   std::array<uint64_t, 8> prio{};
 };
 
@@ -236,4 +237,43 @@ TEMPLATE_TEST_CASE("while the link is paused no frame begins, one on its way end
   b.tick(500);
   REQUIRE(b.frames.frames.size() == 6);
   for (const Frame& f : b.frames.frames) CHECK((b.is_pause(f) || f.bytes == frame));
+}
+
+TEMPLATE_TEST_CASE(
+    "in a storm of the link whole frames are dropped, pauses go, one on its way ends", "", WIDTHS) {
+  for (const bool stalls : {false, true}) {
+    PauseBench<TestType> b;
+    auto random = rng("frames");
+    if (stalls) {
+      b.in.set_stall(Stall::random(0.3));
+      b.out.set_stall(Stall::random(0.4));
+    }
+    std::vector<std::vector<uint8_t>> sent;
+    for (int i = 0; i < 200; ++i) {
+      auto bytes = random.bytes(random.between(60, 500));
+      bytes[12] = 0x08;
+      sent.push_back(bytes);
+      b.send(bytes);
+    }
+    uint8_t told = 0;
+    while (b.in.pending() != 0) {
+      if (random.chance(0.05)) b.top().drop_i = !b.top().drop_i;
+      if (random.chance(0.05)) told = static_cast<uint8_t>(random.u32());
+      b.xoff(told, random.between(1, 12));
+    }
+    b.top().drop_i = 0;
+    b.xoff(0, 60);
+    size_t next = 0, passed = 0;
+    for (const Frame& f : b.frames.frames) {
+      if (b.is_pause(f)) continue;
+      while (next < sent.size() && sent[next] != f.bytes) ++next;
+      REQUIRE(next < sent.size());
+      ++next;
+      ++passed;
+    }
+    CHECK(passed + b.dropped == sent.size());
+    CHECK(passed > 20);
+    CHECK(b.dropped > 20);
+    CHECK(b.told().size() == b.pauses);
+  }
 }

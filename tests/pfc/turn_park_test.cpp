@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns of paused classes wait, all others pass, none is lost or comes twice.
-#include <Vturn_park.h>
+// Turns of paused classes wait, all others pass, none is lost or comes twice; the class of a QP.
+#include <Vpark_bench.h>
 #include <Vtx_class.h>
 
 #include <map>
@@ -51,7 +51,7 @@ struct ParkBench {
     return list;
   }
 
-  Bench<Vturn_park> bench;
+  Bench<Vpark_bench> bench;
   StreamSource<uint32_t> in;
   StreamSink<uint32_t> out;
   std::vector<std::pair<unsigned, uint64_t>> seen;
@@ -146,6 +146,51 @@ TEST_CASE("turns of all QPs at random: none lost, none twice, none of a paused c
   b.bench.tick(200);
   CHECK(b.seen.size() == given);
   CHECK(given > 3000);
+}
+
+TEST_CASE("the class of a QP is that of its last packet, request or response, until CLEAR") {
+  ParkBench b;
+  auto& t = b.bench.top();
+  const auto known = [&](unsigned qpn) {
+    t.ask_qpn_i = qpn;
+    t.eval();
+    return static_cast<unsigned>(t.ask_class_o);
+  };
+  const auto respond = [&](unsigned qpn, unsigned cls) {
+    t.rsp_i = 1;
+    t.rsp_qpn_i = qpn;
+    t.rsp_class_i = static_cast<CData>(cls);
+  };
+  for (unsigned q = 0; q < kQps; ++q) CHECK(known(q) == 0);
+  b.learn(3, 5);
+  CHECK(known(3) == 13);
+  b.learn(3, 6);
+  CHECK(known(3) == 14);
+  // A response waits while requests are noted.
+  t.learn_i = 1;
+  t.learn_qpn_i = 1;
+  t.learn_class_i = 2;
+  respond(4, 7);
+  b.bench.tick(2);
+  t.rsp_i = 0;
+  b.bench.tick(10);
+  CHECK(known(4) == 0);
+  t.learn_i = 0;
+  b.bench.tick(3);
+  CHECK(known(4) == 15);
+  CHECK(known(1) == 10);
+  // CLEAR forgets, also a response that waits.
+  t.learn_i = 1;
+  respond(4, 6);
+  b.bench.tick(2);
+  t.rsp_i = 0;
+  b.order(kClear, 4, 3);
+  t.learn_i = 0;
+  b.bench.tick(5);
+  CHECK(known(4) == 0);
+  b.order(kOrderErr, 3, 3);
+  b.bench.tick(2);
+  CHECK(known(3) == 14);
 }
 
 TEST_CASE("packets of a path have the class of its DSCP or tag, also when the map changes") {

@@ -281,6 +281,56 @@ TEST_CASE("1024 timers at random, with restarts, stops and stalls of the events"
   }
 }
 
+TEST_CASE("the ACK timer of a paused class stands still, others and RNR waits run on") {
+  Bench<Vrc_timer_1024> bench(2000);
+  auto& top = bench.top();
+  using W = World<Vrc_timer_1024>;
+  auto random = rng("pauses");
+  std::map<uint64_t, uint64_t> at;  // QP: cycle of its event
+  StreamSink<uint64_t> tmo(bench, "tmo", top.tmo_valid, top.tmo_ready,
+                           [&] { return uint64_t{top.tmo_qpn}; });
+  tmo.on_item([&](uint64_t qpn) { at[qpn] = bench.cycle(); });
+  top.cfg_tick_shift_i = 2;  // a tick of 128 cycles
+  bench.reset();
+  bench.wait(
+      "the timers to be cleared", [&] { return top.init_done_o != 0; }, 3000);
+  for (int round = 0; round < 6; ++round) {
+    at.clear();
+    const uint64_t start = bench.cycle();
+    for (uint64_t qpn = 0; qpn < 12; ++qpn) {
+      // QP n is of class n, from 8 on of none that is known.
+      top.set_class_i = static_cast<CData>(qpn < 8 ? 8 + qpn : 0);
+      top.tms_valid = 1;
+      top.tms = W::word(qpn, false, qpn == 3 || qpn == 11, qpn == 3 || qpn == 11 ? 5 : 3);
+      bench.tick();
+    }
+    top.tms_valid = 0;
+    std::array<uint64_t, 8> stood{};
+    for (int i = 0; i < 300 && at.size() < 12; ++i) {
+      top.paused_i = static_cast<CData>(random.u32());
+      const uint64_t cycles = random.between(1, 200);
+      for (unsigned c = 0; c < 8; ++c) {
+        if ((top.paused_i >> c & 1) != 0 && at.count(c) == 0) stood[c] += cycles;
+      }
+      bench.tick(cycles);
+    }
+    top.paused_i = 0;
+    bench.wait(
+        "all timers", [&] { return at.size() == 12; }, 20'000);
+    for (uint64_t qpn = 0; qpn < 12; ++qpn) {
+      const bool rnr = qpn == 3 || qpn == 11;
+      // Ticks: 4 x 2^3, and 0.06 ms; the scan of 1,024 timers on top of them, in which the class
+      // may be paused.
+      const uint64_t length = rnr ? 59 * 128 : 32 * 128;
+      const uint64_t stop = rnr || qpn >= 8 ? 0 : stood[qpn];
+      INFO("QP " << qpn << ", stood for " << stop);
+      CHECK(at[qpn] - start >= length + stop - (stop == 0 ? 0 : 1300));
+      CHECK(at[qpn] - start <= length + stop + 3 * 128 + 1024 + 60);
+      if (stop != 0) CHECK(stop > 1400);
+    }
+  }
+}
+
 TEST_CASE("a reset clears all timers") {
   World<Vrc_timer_5> w(5, 1250, 8);
   for (unsigned qpn = 0; qpn < 5; ++qpn) w.set(qpn, false, 2);

@@ -94,6 +94,7 @@ module resp_chain #(
     .ar_valid, .ar_ready, .ar_tag, .ar_value, .ar_err,
     .pace_chk_o(), .pace_chk_qpn_o(), .pace_limited_i(1'b0), .pace_ask_valid(),
     .pace_ask_ready(1'b0), .pace_ask_qpn(), .pace_told_i(1'b0), .pace_ok_i(1'b0), .pace_pkt_o(),
+    .work_qpn_o(), .work_hold_i(1'b0), .pkt_path_o(), .pkt_hold_i(1'b0),
     .fail_valid, .fail_ready(1'b1), .fail,
     .cnt_tx_acks_o(), .cnt_tx_nak_seq_o(), .cnt_tx_nak_inv_o(), .cnt_tx_nak_access_o(),
     .cnt_tx_nak_op_o(), .cnt_tx_rnr_nak_o(), .cnt_tx_rd_responses_o(), .cnt_rx_rd_dropped_o(),
@@ -115,7 +116,8 @@ module resp_chain #(
     .txp_ready, .txp, .txp_slot);
 
   tx_buffer #(.DATA_W(DATA_W), .N_TXSLOT(N_TXSLOT), .N_QP(N_QP)) u_buffer (
-    .clk_i, .rst_i, .cfg_threshold_i('0), .slot_valid, .slot_ready, .slot_id, .txp_valid,
+    .clk_i, .rst_i, .cfg_threshold_i('0), .paused_i('0), .txp_class('0), .gone_o(), .gone_class_o(),
+    .slot_valid, .slot_ready, .slot_id, .txp_valid,
     .txp_ready, .txp, .txp_slot, .inl_valid(1'b0), .inl_ready(), .inl_slot('0), .inl_data('0),
     .inl_len('0), .rdrsp_valid, .rdrsp, .rdrsp_data, .qpi_valid(1'b0), .qpi_ready(), .qpi('0),
     .out_valid, .out_ready, .out_data, .out_cnt, .out_last, .out_abort(), .out_pkt, .terr_valid(),

@@ -86,6 +86,67 @@ TEST_CASE("QPs with a rate: packets refused at random change when responses leav
   }
 }
 
+TEST_CASE("classes that take no packets at random moments change when responses leave, only that") {
+  for (double p : {0.0, 0.5}) {
+    ResponseWorld w(Stall::random(p), 2);
+    auto random = rng("requests");
+    auto moments = rng("holds");
+    uint64_t held = 0;
+    bool over = false;
+    w.bench.on_drive([&] {
+      if (over) w.top.pkt_hold_i = w.top.work_hold_i = 0;
+      if (over) return;
+      if (moments.chance(0.02)) w.top.pkt_hold_i = moments.chance(0.5);
+      if (moments.chance(0.1)) w.top.work_hold_i = moments.chance(0.5);
+      held += w.top.pkt_hold_i;
+    });
+    for (int i = 0; i < 800; ++i) {
+      w.bench.wait(
+          "room", [&] { return w.ackq.pending() < 4; }, 60000);
+      any_request(w, random, static_cast<unsigned>(random.below(kQps)));
+      if (random.chance(0.2)) w.bench.tick(random.below(40));
+    }
+    over = true;
+    w.settle();
+    uint64_t said = 0;
+    for (const auto& qp : w.qp) {
+      for (const auto& s : qp.said) said += !s.is_ack();
+    }
+    CHECK(w.responses == said);
+    CHECK(held > 1000);
+    CHECK(w.fail.size() == 0);
+  }
+}
+
+TEST_CASE("READs of a paused class wait, READs of others and all lone ACKs do not") {
+  ResponseWorld w;
+  w.bench.on_drive([&] {
+    w.top.eval();
+    w.top.work_hold_i = w.top.work_qpn_o % 2 == 1;
+  });
+  const auto packets = [&](unsigned q) {
+    return (20'000 + w.qp[q].mtu_bytes() - 1) / w.qp[q].mtu_bytes();
+  };
+  for (unsigned q = 0; q < 4; ++q) w.read(q, 20'000);
+  w.write(6);
+  w.write(7);
+  w.bench.tick(2000);
+  for (unsigned q = 0; q < 4; ++q) CHECK(w.qp[q].said.size() == (q % 2 == 1 ? 0 : packets(q)));
+  CHECK(w.qp[6].said.size() == 1);
+  CHECK(w.qp[7].said.size() == 1);
+  // In the middle of a READ one packet may be on its way to tx_buffer, and one be counted.
+  w.read(0, 20'000);
+  w.bench.wait(
+      "its first packets", [&] { return w.qp[0].said.size() >= packets(0) + 3; }, 2000);
+  w.top.pkt_hold_i = 1;
+  const uint64_t then = w.responses;
+  w.bench.tick(1000);
+  CHECK(w.responses <= then + 2);
+  w.top.pkt_hold_i = 0;
+  w.bench.wait(
+      "the rest", [&] { return w.qp[0].said.size() == 2 * packets(0); }, 4000);
+}
+
 TEST_CASE("a READ or ATOMIC waits for the payload writes before it") {
   ResponseWorld w;
   w.payload_writes = 1.0;

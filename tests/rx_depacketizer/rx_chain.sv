@@ -40,6 +40,9 @@ module rx_chain #(
   logic [DATA_W-1:0]  row_data;
   logic [6:0]         row_off;
   logic [12:0]        row_len;
+  logic               unused_vlan, unused_keep, unused_past, unused_gone;
+  logic [2:0]         unused_pcp;
+  logic [15:0]        unused_rows;
   logic               unused_early, unused_t0, unused_t1, unused_s0, unused_s1;
   logic [23:0]        unused_qpn;
   logic [15:0]        unused_bytes;
@@ -50,7 +53,7 @@ module rx_chain #(
     .cfg_promisc_raw_i(1'b1), .cfg_port_mac_i(48'd0), .cfg_int_i(1'b1),
     .in_valid, .in_data, .in_cnt, .in_last, .in_err, .in_ovf,
     .bt_valid, .bt_data, .bt_cnt, .bt_last,
-    .vd_valid, .vd_kind, .vd_meta,
+    .vd_valid, .vd_kind, .vd_meta, .vd_vlan(unused_vlan), .vd_pcp(unused_pcp),
     .early_valid_o(unused_early), .early_qpn_o(unused_qpn),
     .cnt_rx_frames_o(cnt_o[0]), .cnt_rx_bytes_amount_o(unused_bytes),
     .cnt_rx_crc_errors_o(cnt_o[1]),
@@ -70,6 +73,8 @@ module rx_chain #(
     .raw_rx_valid, .raw_rx_ready, .raw_rx_data, .raw_rx_cnt, .raw_rx_last,
     .cnt_rx_buffer_drops_o(cnt_o[9]), .cnt_rx_raw_frames_o(cnt_o[8]), .cnt_rx_raw_drops_o(cnt_o[7]),
     .level_rows_o,
+    .keep_o(unused_keep), .keep_past_o(unused_past), .keep_rows_o(unused_rows),
+    .gone_o(unused_gone),
     .trc_valid_o(unused_t1), .trc_o(unused_trc1), .trc_sampled_o(unused_s1)
   );
 

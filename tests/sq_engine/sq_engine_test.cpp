@@ -708,6 +708,44 @@ TEST_CASE("sq_engine sends what a rate allows: the first packet in any case, the
   }
 }
 
+TEST_CASE("sq_engine ends a turn before a packet whose class takes none, and goes on there later") {
+  World w;
+  w.auto_turn = false;
+  w.qp(1, 1, 0);
+  w.post(1, Wqe::write(0, 1, {{1, 60 * 256, 0}}), 0);
+  const auto turn = [&] {
+    const size_t before = w.sent.size();
+    w.dones.clear();
+    w.turn(1);
+    w.dones.wait(1);
+    CHECK(w.dones[0].blocked == 0);
+    return w.sent.size() - before;
+  };
+  w.top.hold_i = 1;
+  CHECK(turn() == 0);
+  CHECK(w.dones[0].more);
+  CHECK(w.top.pkt_qpn_o == 1);
+  w.top.hold_i = 0;
+  CHECK(turn() == 12);
+  w.top.hold_i = 1;  // inside the message, too
+  CHECK(turn() == 0);
+  CHECK(turn() == 0);
+  w.top.hold_i = 0;
+  // A hold during the turn ends it at the next packet.
+  const size_t before = w.sent.size();
+  w.dones.clear();
+  w.turn(1);
+  w.bench.wait(
+      "two packets", [&] { return w.sent.size() == before + 2; }, 1000);
+  w.top.hold_i = 1;
+  w.dones.wait(1);
+  CHECK(w.sent.size() <= before + 4);
+  CHECK(w.dones[0].more);
+  w.top.hold_i = 0;
+  while (w.sent.size() < 60) REQUIRE(turn() > 0);
+  CHECK_FALSE(w.dones[0].more);
+}
+
 TEST_CASE("sq_engine ends a turn when bytes in flight have reached the window") {
   World w;
   w.auto_turn = false;

@@ -268,6 +268,7 @@ module requester_bench #(
       .turn_done_valid, .turn_done_ready, .turn_done_qpn, .turn_done_more, .turn_done_blocked,
       .turn_done_popped, .turn_done_index, .turn_done_window,
       .share_lk_o(share_lk), .share_lk_qpn_o(share_lk_qpn), .pace_i(pace), .credit_i(share_credit),
+      .pkt_o(), .pkt_qpn_o(), .pkt_path_o(), .hold_i(1'b0),
       .debt_o(debt_valid), .debt_qpn_o(debt_qpn), .debt_value_o(debt_value),
       .sq_lk_valid, .sq_lk_ready, .sq_lk_qpn, .sq_ctx_valid, .sq_ctx,
       .snd_lk_valid, .snd_lk_ready, .snd_lk_qpn, .snd_ctx_valid, .snd_ctx, .snd_wr_valid,

@@ -26,6 +26,7 @@ struct Outcome {
   std::vector<std::string> problems;
   std::map<std::string, double> figures;
   std::vector<switching::PortCounters> ports;
+  std::vector<std::map<std::string, uint64_t>> nics;  // counters of each node
   std::string report;
 };
 
@@ -43,7 +44,10 @@ Outcome run(const std::string& yaml, const sim::RunOptions& options = {}) {
   for (const std::string& p : out.problems) FAIL_CHECK(p);
   CHECK(good);
   for (const auto& f : session.figures().all()) out.figures[f.name] = f.value;
-  for (unsigned i = 0; i < s.nodes; ++i) out.ports.push_back(session.net()->counters(i));
+  for (unsigned i = 0; i < s.nodes; ++i) {
+    out.ports.push_back(session.net()->counters(i));
+    out.nics.push_back(session.kit(i).host->nic().counters());
+  }
   return out;
 }
 
@@ -99,6 +103,76 @@ TEST_CASE("four senders into one large queue: nothing is lost and the link is ne
   CHECK(o.ports[0].classes[0].queue_max <= 4 * 8 * (16384 + 4 * 70));
   CHECK(o.figures.at("incast.busy_a") > 99);
   CHECK(o.figures.at("incast.busy_a") <= 100);
+}
+
+TEST_CASE("four senders that obey the switch's pauses: nothing is lost in a small queue") {
+  for (const char* mode : {"{mode: pfc, classes: [0]", "{mode: pause"}) {
+    INFO(mode);
+    std::string yaml = incast(fmt::format("  pause: {}, xoff: 24 KiB, xon: 12 KiB}}\n", mode), 10);
+    yaml.insert(yaml.find("timeout: 4") + 10, fmt::format(", pause: {}}}", mode));
+    const Outcome o = run(yaml);
+    CHECK(dropped(o) == 0);
+    CHECK(o.figures.at("incast.busy_a") > 95);
+    for (unsigned i = 1; i < 5; ++i) {
+      INFO("node " << i);
+      const auto& c = o.ports[i].classes[0];
+      CHECK(c.ingress_max >= 24 * 1024);
+      CHECK(o.nics[i].at("rx_pause") == o.ports[i].pause_frames_tx);
+      CHECK(o.nics[i].at("rx_pause") >= 4);
+      CHECK(o.nics[i].at("rx_mac_ctrl_bad") == 0);
+    }
+    CHECK(o.nics[0].at("rx_buffer_drops") == 0);
+  }
+}
+
+TEST_CASE("a receiver whose host is slow has its peer paused, and loses nothing") {
+  for (const char* mode : {"{mode: pfc, classes: [0]", "{mode: pause"}) {
+    INFO(mode);
+    const Outcome o = run(fmt::format(R"(
+topology: switch
+nic: {{pause: {0}, xoff: 32 KiB, xon: 16 KiB, quanta: 2000}}}}
+wire: {{rate: 50 Gb/s}}
+pcie: {{up_rate: 20 Gb/s}}
+switch: {{nodes: 2, queue: 4 MiB, pause: {0}, xoff: 32 KiB, xon: 16 KiB}}}}
+steps:
+  - name: slow
+    do: traffic
+    flows:
+      - {{from: b, to: a, sizes: [32768], count: 12, depth: 12}}
+)",
+                                      mode));
+    CHECK(dropped(o) == 0);
+    CHECK(o.nics[0].at("tx_pause") >= 4);
+    CHECK(o.nics[0].at("tx_pause") == o.ports[0].pause_frames_rx);
+    CHECK(o.nics[0].at("rx_buffer_drops") == 0);
+    CHECK(o.ports[0].classes[0].paused_ps + o.ports[0].paused_ps > 10'000'000);
+    // The switch passes the pressure on, and its own queue stays within its marks.
+    CHECK(o.nics[1].at("rx_pause") >= 2);
+    CHECK(o.ports[0].classes[0].queue_max < 64 * 1024);
+    CHECK(o.figures.at("slow.goodput") < 20.1);  // what the host takes
+  }
+}
+
+TEST_CASE("a paused class does not stop another one between the same NICs") {
+  // Class 3 of b is paused over and over because three others fill its queue towards a; its class 0
+  // goes to f, and gets there what the wire has to give.
+  std::string yaml = incast("  pause: {mode: pfc, classes: [3], xoff: 24 KiB, xon: 12 KiB}\n", 16);
+  yaml.replace(yaml.find("nodes: 5"), 8, "nodes: 6");
+  yaml.insert(yaml.find("timeout: 4") + 10, ", pause: {mode: pfc, classes: [3]}");
+  for (size_t at = 0; (at = yaml.find("depth: 8}", at)) != std::string::npos; at += 20)
+    yaml.replace(at, 9, "depth: 8, dscp: 24}");
+  const Outcome alone = run(yaml);
+  yaml += "      - {from: b, to: f, sizes: [16384], count: 40, depth: 8}\n";
+  const Outcome o = run(yaml);
+  for (const Outcome* each : {&alone, &o}) {
+    CHECK(dropped(*each) == 0);
+    CHECK(each->figures.at("incast.busy_a") > 95);
+    CHECK(each->nics[1].at("rx_prio3_pause") >= 4);
+    CHECK(each->nics[1].at("rx_prio0_pause") == 0);
+  }
+  // b's share of the way to a is a quarter of the wire, so three quarters are left.
+  CHECK(o.ports[1].classes[3].ingress_max >= 24 * 1024);
+  CHECK(o.figures.at("incast.busy_f") > 60);
 }
 
 TEST_CASE("a NIC takes packets with telemetry behind them as if it were not there") {

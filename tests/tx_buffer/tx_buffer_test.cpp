@@ -128,6 +128,7 @@ class BufferBench : public Bench<Top> {
     idle();
   }
 
+  bool inside() const { return current_.beats > 0; }
   void post(Work work) { posted_.push_back(std::move(work)); }
   void order(unsigned op, uint32_t qpn) { orders_.push_back({op, qpn}); }
   // In the next cycle; all requests of the QP are submitted.
@@ -287,6 +288,7 @@ class BufferBench : public Bench<Top> {
     auto& t = this->top();
     t.txp_valid = 1;
     t.txp_slot = static_cast<CData>(r.slot);
+    t.txp_class = static_cast<CData>(r.work.qpn % 8);
     write_pin(t.txp, r.work.description());
     if (on_submit) on_submit(r.work);
     ++submitted;
@@ -688,6 +690,59 @@ TEMPLATE_TEST_CASE("tx_buffer lets another QP pass one whose data are late", "",
   bench.wait_packets(3);
   CHECK(bench.packets[1].psn == 1);
   CHECK(bench.packets[2].psn == 2);
+}
+
+TEMPLATE_TEST_CASE("tx_buffer starts no packet of a paused class, and holds up no other", "",
+                   BUFFERS) {
+  BufferBench<TestType> bench;
+  bench->cfg_threshold_i = GENERATE(0, 1024);
+  bench.reset();
+  const auto post = [&](uint32_t qpn, uint32_t psn, size_t bytes, bool response) {
+    Work w;
+    w.qpn = qpn;
+    w.psn = psn;
+    w.payload = std::vector<uint8_t>(bytes, static_cast<uint8_t>(psn));
+    w.response = response;
+    bench.post(w);
+  };
+  bench->paused_i = 1 << 1;
+  uint64_t gone = 0, gone_paused = 0;
+  bench.on_sample([&] {
+    gone += bench->gone_o;
+    gone_paused += bench->gone_o && bench->gone_class_o == 1;
+  });
+  post(1, 1, 3000, false);
+  post(1, 2, 0, false);
+  post(1, 3, 500, true);
+  post(2, 4, 3000, false);
+  post(2, 5, 100, true);
+  bench.wait_packets(2);
+  bench.tick(200);
+  REQUIRE(bench.packets.size() == 2);
+  for (const OutPacket& p : bench.packets) CHECK(p.qpn == 2);
+  CHECK(gone == 2);
+  CHECK(gone_paused == 0);
+  bench->paused_i = 0;
+  bench.wait_packets(5);
+  for (size_t i = 2; i < 5; ++i) CHECK(bench.packets[i].qpn == 1);
+  // What has begun ends, at a frame boundary the class stops.
+  for (uint32_t i = 0; i < 8; ++i) post(1, 10 + i, 4096, false);
+  bench.wait_packets(6);
+  bench->paused_i = 1 << 1;
+  bench.tick(4);
+  const size_t begun = bench.packets.size() + (bench.inside() ? 1 : 0);
+  bench.tick(300);
+  CHECK(bench.packets.size() <= begun);
+  CHECK_FALSE(bench.inside());
+  // CLEAR drops packets that are held.
+  bench.order(kClear, 1);
+  bench.tick(50);
+  bench->paused_i = 0;
+  bench.tick(300);
+  CHECK(bench.packets.size() <= begun);
+  for (const OutPacket& p : bench.packets) CHECK_FALSE(p.abort);
+  CHECK(gone == 13);  // sent or dropped, each once
+  CHECK(gone_paused == 11);
 }
 
 TEMPLATE_TEST_CASE("tx_buffer starts at the threshold and not before", "", BUFFERS) {
