@@ -166,6 +166,13 @@ const Capabilities& Device::probe() {
   cap_.n_path = RNIC_FIELD_GET(RNIC_CSR_CAP_PATH_N_PATH_MASK, path);
   cap_.n_msix = RNIC_FIELD_GET(RNIC_CSR_CAP_PATH_N_MSIX_MASK, path);
   cap_.devmem_bytes = read(RNIC_CSR_CAP_DEVMEM);
+  const uint32_t arp = read(RNIC_CSR_CAP_ARP);
+  cap_.arp_groups = RNIC_FIELD_GET(RNIC_CSR_CAP_ARP_N_GROUP_MASK, arp);
+  if (cap_.arp_groups != 0) {
+    cap_.arp_slots = 1U << RNIC_FIELD_GET(RNIC_CSR_CAP_ARP_SLOT_LOG2_MASK, arp);
+    cap_.arp_stages = 1U << RNIC_FIELD_GET(RNIC_CSR_CAP_ARP_STAGE_LOG2_MASK, arp);
+    cap_.arp_ring = 1U << RNIC_FIELD_GET(RNIC_CSR_CAP_ARP_RING_LOG2_MASK, arp);
+  }
   cap_.core_ps = RNIC_FIELD_GET(RNIC_CSR_CLK_PERIOD_CORE_PS_MASK, clk);
   cap_.mac_ps = RNIC_FIELD_GET(RNIC_CSR_CLK_PERIOD_MAC_PS_MASK, clk);
   return cap_;
@@ -207,13 +214,16 @@ void Device::set_msix(uint32_t vector, uint64_t addr, uint32_t data, bool masked
 
 // ---------------------------------------------------------------------------------------------------
 // commands
-uint8_t Device::try_command(const void* cmd, const std::string& what) {
+void Device::begin_command(const void* cmd, uint32_t size) {
   uint8_t bytes[RNIC_CMD_BYTES];
   std::memcpy(bytes, cmd, sizeof bytes);
   rnic_cmd_set_token(bytes, ++token_);
-  for (uint32_t i = 0; i < RNIC_CMD_BYTES; i += 4)
+  for (uint32_t i = 0; i < size; i += 4)
     write(RNIC_CSR_MBOX_IN + i, static_cast<uint32_t>(rnic_get_le(bytes, i, 4)));
   write(RNIC_CSR_CMD_CTRL, RNIC_CSR_CMD_CTRL_GO_MASK);
+}
+
+uint8_t Device::await_command(const std::string& what) {
   const uint64_t end = bus_.now_ns() + kCommandLimitNs;
   for (;;) {
     const uint32_t s = read(RNIC_CSR_CMD_STATUS);
@@ -226,11 +236,20 @@ uint8_t Device::try_command(const void* cmd, const std::string& what) {
   }
 }
 
-void Device::command(const void* cmd, const std::string& what) {
-  const uint8_t status = try_command(cmd, what);
+uint8_t Device::try_command(const void* cmd, const std::string& what) {
+  begin_command(cmd);
+  return await_command(what);
+}
+
+void Device::finish_command(uint32_t number, const std::string& what) {
+  const uint8_t status = await_command(what);
   if (status != RNIC_CMD_STATUS_OK)
-    throw Error(
-        fmt::format("{} {}: {}", what, rnic_cmd_get_number(cmd), command_status_name(status)));
+    throw Error(fmt::format("{} {}: {}", what, number, command_status_name(status)));
+}
+
+void Device::command(const void* cmd, const std::string& what) {
+  begin_command(cmd);
+  finish_command(rnic_cmd_get_number(cmd), what);
 }
 
 std::vector<uint8_t> Device::answer() {

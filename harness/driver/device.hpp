@@ -38,6 +38,8 @@ struct Capabilities {
   uint32_t page_stride = RNIC_PAGE_STRIDE;  // bytes between the doorbell pages of two QPs
   uint32_t core_ps = 0, mac_ps = 0;
   bool gen_fcs = false;
+  // AllReduce: groups (0: none), and per group slots, staging buffers, blocks of the send ring.
+  uint32_t arp_groups = 0, arp_slots = 0, arp_stages = 0, arp_ring = 0;
 };
 
 struct MrRequest {
@@ -161,7 +163,11 @@ class Device {
   void command(const void* cmd, const std::string& what);
   // The same, returning the status.
   uint8_t try_command(const void* cmd, const std::string& what);
-  std::vector<uint8_t> answer();  // MBOX_OUT
+  // In two halves: the first `bytes` of a command go to the NIC, which begins; its answer.
+  void begin_command(const void* cmd, uint32_t bytes = RNIC_CMD_BYTES);
+  uint8_t await_command(const std::string& what);
+  void finish_command(uint32_t number, const std::string& what);  // throws unless OK
+  std::vector<uint8_t> answer();                                  // MBOX_OUT
 
   void create_pd(uint32_t pd);
   void destroy(uint8_t opcode, uint32_t number, const std::string& what);

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "harness/roce/aeth.hpp"
+#include "harness/roce/arp_packet.hpp"
 #include "harness/roce/bytes.hpp"
 #include "harness/roce/crc.hpp"
 #include "harness/roce/int_trailer.hpp"
@@ -85,6 +86,25 @@ void check_bth(const FrameView& v, ViolationList& out) {
   if ((info.ext & kExtAtomic) && (v.va & 7) != 0) out.add(Rule::kAtomicAlign, v.va, v.va & ~7ull);
 }
 
+constexpr uint8_t kMostRanks = 16;
+
+// One packet is one message: it asks for its ACK, and says its length.
+void check_arp(const FrameView& v, const CheckOptions& o, ViolationList& out) {
+  const std::optional<ArpPacket> p = read_arp(v);
+  if (!p) return out.add(Rule::kPayloadLength, 0, kArpHeaderBytes);
+  if (v.tver != 0) out.add(Rule::kTver, v.tver, 0);
+  if (v.resv6 != 0 || v.resv7 != 0) out.add(Rule::kReservedBits, v.resv6 | v.resv7, 0);
+  if (v.pad != 0) out.add(Rule::kPadCount, v.pad, 0);
+  if (v.solicited) out.add(Rule::kSolicited, 1, 0);
+  if (!v.ack_req) out.add(Rule::kArp, 0, 1);
+  if (p->reserved != 0) out.add(Rule::kArp, p->reserved, 0);
+  if (p->contributor >= kMostRanks) out.add(Rule::kArp, p->contributor, kMostRanks - 1);
+  if (p->length != p->payload_len) out.add(Rule::kDmaLength, p->length, p->payload_len);
+  const uint32_t most = o.pmtu != 0 ? o.pmtu : 4096;
+  if (p->payload_len == 0 || p->payload_len > most)
+    out.add(Rule::kPayloadLength, p->payload_len, most);
+}
+
 }  // namespace
 
 const char* to_string(Rule r) {
@@ -141,6 +161,8 @@ const char* to_string(Rule r) {
       return "iCRC";
     case Rule::kInt:
       return "telemetry (INT) fields";
+    case Rule::kArp:
+      return "AllReduce fields";
     case Rule::kFcs:
       return "FCS";
   }
@@ -230,7 +252,10 @@ ViolationList check_frame(std::span<const uint8_t> frame, const CheckOptions& o)
   const uint32_t want = expected_icrc(v);
   if (v.icrc != want) out.add(Rule::kIcrc, v.icrc, want);
   if (status == ParseStatus::kUnknownOpcode) {
-    out.add(Rule::kOpcode, v.opcode, 0);
+    if (o.allow_arp && v.opcode == kOpcodeArp)
+      check_arp(v, o, out);
+    else
+      out.add(Rule::kOpcode, v.opcode, 0);
     return out;
   }
   check_bth(v, out);

@@ -47,6 +47,7 @@ enum class Rule : uint8_t {
   kAckReqOnResponse,
   kIcrc,
   kInt,  // fields of the telemetry behind the iCRC
+  kArp,  // fields of a packet of an AllReduce
   kFcs,
 };
 const char* to_string(Rule r);
@@ -82,6 +83,7 @@ struct CheckOptions {
   bool has_fcs = false;        // the last four bytes are the FCS: checked and taken off
   bool padded_to_min = true;   // false for captures taken before padding
   bool allow_trailer = false;  // bytes behind the iCRC are legal; INT among them is checked
+  bool allow_arp = false;      // packets of an AllReduce are legal, and checked
   bool allow_vlan = true;
   bool require_eth_pad_zero = true;
   uint32_t pmtu = 0;      // 0: any of 256 .. 4096

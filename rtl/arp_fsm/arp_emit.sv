@@ -82,7 +82,6 @@ module arp_emit #(
       outreq.len = plan.info.len;
       outreq.relaxed = 1'b1;
       outreq.qpn = lk_cfg_i.tx_qpn;
-      outreq.ticket = 1'b1;
     end
   end
   assign start = state_q == REQUEST && plan_valid && (!plan.info.wr || outreq_ready);

@@ -14,7 +14,8 @@ module cmd_unit #(
     parameter int unsigned N_MR = 256,
     parameter int unsigned N_PD = 64,
     parameter int unsigned N_PATH = 64,
-    parameter int unsigned N_MSIX = 32
+    parameter int unsigned N_MSIX = 32,
+    parameter int unsigned ARP = 0                // 1: arp_fsm is there
 ) (
     input  logic                 clk_i,
     input  logic                 rst_i,
@@ -107,6 +108,11 @@ module cmd_unit #(
     // asks that what is under way towards memory ends
     output logic                 settle_o,
     input  logic                 settled_i,
+    // commands of arp_fsm: shown until it answers, with its status
+    output logic                 arp_valid_o,
+    output logic [1023:0]        arp_cmd_o,
+    input  logic                 arp_done_i,
+    input  logic [7:0]           arp_status_i,
     // QPs that ask to fail
     input  logic                 fail_valid,
     output logic                 fail_ready,
@@ -180,7 +186,7 @@ module cmd_unit #(
 
   // -- sequencer
   typedef enum logic [3:0] {IDLE, ASK, WAIT, CHECK, ORDER_FIRST, APPLY, REFS, ORDERS, SETTLE,
-      EVENT, ANSWER, DONE} state_e;
+      GROUP, EVENT, ANSWER, DONE} state_e;
   typedef enum logic [2:0] {K_NONE, K_QP, K_SQ, K_MR, K_CQ, K_EQ, K_PATH} kind_e;
   state_e state_q, state_d;
   logic failing_q;      // this is a failure, not a command
@@ -191,8 +197,8 @@ module cmd_unit #(
 
   // What an opcode is, in the shape of its work.
   logic [7:0] op;
-  logic is_pd, is_mr, is_cq, is_eq, is_path, is_qp, is_create, is_destroy, is_query, is_modify,
-      known_op;
+  logic is_pd, is_mr, is_cq, is_eq, is_path, is_qp, is_arp, is_create, is_destroy, is_query,
+      is_modify, known_op;
   assign op = head.opcode;
   assign is_pd = op == rnic_desc_pkg::CMD_OPCODE_CREATE_PD || op ==
       rnic_desc_pkg::CMD_OPCODE_DESTROY_PD;
@@ -201,6 +207,8 @@ module cmd_unit #(
   assign is_eq = op[7:4] == 4'h4;
   assign is_path = op[7:4] == 4'h5;
   assign is_qp = op[7:4] == 4'h6;
+  assign is_arp = ARP != 0 && op >= rnic_desc_pkg::CMD_OPCODE_CREATE_ARP &&
+      op <= rnic_desc_pkg::CMD_OPCODE_DESTROY_ARP;
   assign is_create = op[3:0] == 4'h0;
   assign is_modify = op == rnic_desc_pkg::CMD_OPCODE_MODIFY_QP || op ==
       rnic_desc_pkg::CMD_OPCODE_RESET_QP;
@@ -208,7 +216,7 @@ module cmd_unit #(
   assign is_query = op[3:0] == 4'h3;
   assign known_op = is_pd || ((is_mr || is_cq || is_eq || is_path || is_qp) &&
       (is_create || is_destroy || is_query)) ||
-                    is_modify || op == rnic_desc_pkg::CMD_OPCODE_NOP;
+                    is_modify || is_arp || op == rnic_desc_pkg::CMD_OPCODE_NOP;
 
   logic [23:0] number;
   logic in_range;
@@ -221,6 +229,7 @@ module cmd_unit #(
     if (is_eq) in_range = head.number < 24'(N_EQ);
     if (is_path) in_range = head.number < 24'(N_PATH);
     if (is_qp) in_range = head.number < 24'(N_QP);
+    if (is_arp) in_range = head.number < 24'd256;  // arp_fsm knows how many there are
   end
 
   // -- lookups
@@ -432,7 +441,7 @@ module cmd_unit #(
     if ((is_destroy || is_query) && !exists) check_status = rnic_desc_pkg::CMD_STATUS_NOT_FOUND;
     if (is_destroy && exists && in_use) check_status = rnic_desc_pkg::CMD_STATUS_IN_USE;
     if (is_modify) check_status = modify_status;
-    if (op == rnic_desc_pkg::CMD_OPCODE_NOP) check_status = rnic_desc_pkg::CMD_STATUS_OK;
+    if (is_arp || op == rnic_desc_pkg::CMD_OPCODE_NOP) check_status = rnic_desc_pkg::CMD_STATUS_OK;
   end
 
   // A failure of the sending side of UC or UD stops the send queue only: RTS or SQD to SQE, told by
@@ -492,6 +501,8 @@ module cmd_unit #(
   assign takes_away = is_destroy || (is_qp && !is_create && order_op == rnic_pkg::QPI_CLEAR);
   assign after_work = takes_away ? SETTLE : DONE;
   assign settle_o = state_q == SETTLE;
+  assign arp_valid_o = state_q == GROUP;
+  assign arp_cmd_o = arp_valid_o ? raw : '0;
   always_comb begin
     state_d = state_q;
     unique case (state_q)
@@ -505,6 +516,7 @@ module cmd_unit #(
       else if (!known_op || !in_range || check_status != rnic_desc_pkg::CMD_STATUS_OK ||
                op == rnic_desc_pkg::CMD_OPCODE_NOP)
         state_d = DONE;
+      else if (is_arp) state_d = GROUP;
       else if (is_query) state_d = ANSWER;
       else state_d = order_first ? ORDER_FIRST : APPLY;
       ORDER_FIRST: if (orders_over) state_d = APPLY;
@@ -512,6 +524,7 @@ module cmd_unit #(
       REFS: if (ref_step_q) state_d = (has_order && !order_first) ? ORDERS : after_work;
       ORDERS: if (orders_over) state_d = !failing_q ? after_work : to_sqe ? IDLE : EVENT;
       SETTLE: if (settled_i) state_d = DONE;
+      GROUP: if (arp_done_i) state_d = DONE;
       EVENT: if (!event_valid || event_ready) state_d = IDLE;
       ANSWER: state_d = DONE;
       DONE: state_d = IDLE;
@@ -788,6 +801,7 @@ module cmd_unit #(
                     !in_range ? rnic_desc_pkg::CMD_STATUS_BAD_INDEX : check_status;
       end
     end
+    if (state_q == GROUP && arp_done_i) status_o <= arp_status_i;
     if (order_taken) target_q <= target_q + 4'd1;
     if (refs) ref_step_q <= 1'b1;
     if (applying && !failing_q && is_pd) pd_q[head.number[PD_AW-1:0]] <= is_create;

@@ -152,7 +152,7 @@ module event_queue #(
   end
 
   // -- EQE and MSI-X message share one write port
-  logic msg_valid, msg_ready, eqe_req_q, eqe_dat_q, msg_dat_q, msg_req, eqe_done, raise;
+  logic fence_q, msg_valid, msg_ready, eqe_req_q, eqe_dat_q, msg_dat_q, msg_req, eqe_done, raise;
   logic [63:0] msg_addr, eqe_addr_q;
   logic [31:0] msg_data, msg_data_q;
   logic [127:0] entry_q;
@@ -169,6 +169,8 @@ module event_queue #(
     wrreq = '0;
     wrreq.addr = eqe_req_q ? eqe_addr_q : msg_addr;
     wrreq.len = eqe_req_q ? 13'd16 : 13'd4;
+    // Sums of an AllReduce are visible before their event, also in a GPU.
+    wrreq.fence = eqe_req_q && fence_q;
     wrreq.qpn = 24'hFF_FFFF;  // no QP: a fault here is the device's
     wrreq.is_queue = 1'b1;
   end
@@ -205,6 +207,8 @@ module event_queue #(
       eqe_addr_q <= ctx.base + {44'd0, slot, 4'd0};
       entry_q <= entry;
       vector_q <= ctx.msix;
+      fence_q <= e_q.etype == rnic_desc_pkg::EQE_TYPE_ARP_DONE ||
+                 e_q.etype == rnic_desc_pkg::EQE_TYPE_ARP_ABORTED;
       prod_mem[idx] <= prod + 16'd1;
     end
     eqw_ack_o <= eqw_go;

@@ -25,6 +25,11 @@ module rnic_top #(
     parameter int unsigned CTX_LAT = 1,             // context read latency, 1 to 3
     parameter int unsigned N_CTX = N_QP,            // contexts on chip
     parameter int unsigned GEN_FCS = 0,             // 1: frames carry their FCS
+    // AllReduce: groups, 0 leaves arp_fsm out; per group slots, staging buffers, blocks of a ring
+    parameter int unsigned N_GROUP = 0,
+    parameter int unsigned N_SLOT = 16,
+    parameter int unsigned N_STAGE = 32,
+    parameter int unsigned N_RING = 64,
     parameter int unsigned CORE_PS = 2000,          // clock periods
     parameter int unsigned MAC_PS = 1600,
     // Fixed by the lists below; not to be set.
@@ -198,6 +203,11 @@ module rnic_top #(
   if (N_CTX != N_QP && (N_CTX > N_QP || N_CTX < 8 || (N_CTX & (N_CTX - 1)) != 0 ||
                         CTX_LAT != 1)) begin : gen_bad_ctx
     $error("rnic_top: N_CTX must be N_QP, or a power of two from 8 below it with CTX_LAT 1");
+  end
+  // arp_fsm has the DMA ports that ctx_cache would have.
+  if (N_GROUP != 0 && (N_CTX != N_QP ||
+                       N_STAGE * 4096 + N_RING * 64 > DEVMEM_BYTES)) begin : gen_bad_arp
+    $error("rnic_top: N_GROUP needs N_CTX = N_QP, and DEVMEM_BYTES for the buffers of a group");
   end
   if (CORE_PS < 100 || CORE_PS > 65535 || MAC_PS < 100 || MAC_PS > 65535) begin : gen_bad_clocks
     $error("rnic_top: CORE_PS and MAC_PS must be 100 to 65535");
@@ -1165,6 +1175,46 @@ module rnic_top #(
   logic trace_lost_pulse;
   logic [15:0] trace_lost_amount;
 
+  // Nets: AllReduce
+  localparam int unsigned ARP = (N_GROUP == 0) ? 0 : 1;
+  logic arp_cmd_valid;
+  logic [1023:0] arp_cmd;
+  logic arp_cmd_done;
+  logic [7:0] arp_cmd_status;
+  logic ask_valid;
+  logic ask_ready;
+  arp_pkg::ask_t ask;
+  logic ans_valid;
+  logic ans_ready;
+  logic [2:0] ans;
+  logic place_arp;
+  logic pay_valid;
+  logic pay_ready;
+  logic [DATA_W-1:0] pay_data;
+  logic pay_last;
+  logic arp_rd_valid;
+  rnic_pkg::dma_rd_req_t arp_rd_req;
+  logic arp_wr_req_valid;
+  rnic_pkg::dma_wr_req_t arp_wr_req;
+  logic arp_wr_dat_valid;
+  logic [DATA_W-1:0] arp_wr_dat_data;
+  logic [7:0] arp_wr_dat_cnt;
+  logic arp_wr_dat_last;
+  logic push_valid;
+  logic push_ready;
+  rnic_pkg::wqe_entry_t push;
+  logic mem_wr_valid;
+  logic mem_wr_ready;
+  logic [31:0] mem_wr_row;
+  logic [DATA_W-1:0] mem_wr_data;
+  logic [DATA_W/8-1:0] mem_wr_strb;
+  logic [23:0] done_qpn;
+  logic [15:0] done_index;
+  logic ev_arp_valid;
+  logic ev_arp_ready;
+  rnic_pkg::event_t ev_arp;
+  logic [6:0] cnt_arp;
+
   // Nets: congestion control
   logic cc_ready, cc_active;
   logic [31:0] now_q;
@@ -1299,9 +1349,9 @@ module rnic_top #(
       .db_ready,
       .db_qpn,
       .db_index,
-      .bf_valid,
-      .bf_ready,
-      .bf,
+      .bf_valid(push_valid),
+      .bf_ready(push_ready),
+      .bf(push),
       .sch_lk_valid(ctx_sch_lk_valid),
       .sch_lk_ready(ctx_sch_lk_ready),
       .sch_lk_qpn(ctx_sch_lk_qpn),
@@ -1452,7 +1502,9 @@ module rnic_top #(
   );
 
   // -- Requester
-  sq_engine u_sq_engine (
+  sq_engine #(
+      .ARP(ARP)
+  ) u_sq_engine (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
       .cfg_ack_req_every_i(cfg_mac_cfg_ack_req_every),
@@ -2114,7 +2166,8 @@ module rnic_top #(
       .cnt_rx_cdc_drops_hold_i(1'b0)
   );
   rx_parser #(
-      .DATA_W(DATA_W)
+      .DATA_W(DATA_W),
+      .ARP(ARP)
   ) u_rx_parser (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
@@ -2372,7 +2425,9 @@ module rnic_top #(
       .cnt_doorbell_refused_o(cnt_doorbell_refused__rq_store),
       .cnt_rq_fetched_o(cnt_rq_fetched__rq_store)
   );
-  rx_responder u_rx_responder (
+  rx_responder #(
+      .ARP(ARP)
+  ) u_rx_responder (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
       .req_valid,
@@ -2421,6 +2476,13 @@ module rnic_top #(
       .place_ready,
       .place,
       .place_cqe,
+      .place_arp,
+      .ask_valid,
+      .ask_ready,
+      .ask,
+      .ans_valid,
+      .ans_ready,
+      .ans,
       .ackq_valid,
       .ackq_ready,
       .ackq,
@@ -2468,6 +2530,7 @@ module rnic_top #(
       .place_ready,
       .place,
       .place_cqe,
+      .place_arp,
       .rxd_valid,
       .rxd_ready,
       .rxd_data,
@@ -2487,7 +2550,11 @@ module rnic_top #(
       .cplace_valid,
       .cplace_ready,
       .cplace,
-      .cplace_cqe
+      .cplace_cqe,
+      .pay_valid,
+      .pay_ready,
+      .pay_data,
+      .pay_last
   );
   resp_engine #(
       .N_QP(N_QP)
@@ -2682,6 +2749,8 @@ module rnic_top #(
       .cnt_rx_pkey_errors_o(cnt_rx_pkey_errors__rx_completer),
       .cnt_rx_addr_errors_o(cnt_rx_addr_errors__rx_completer),
       .cnt_msgs_completed_o(cnt_msgs_completed__rx_completer),
+      .done_qpn_o(done_qpn),
+      .done_index_o(done_index),
       .cnt_msgs_flushed_o(cnt_msgs_flushed__rx_completer),
       .trc_valid_o(trc_valid_o[16]),
       .trc_o(trc_o[1024+:64]),
@@ -3053,11 +3122,11 @@ module rnic_top #(
   ) u_device_memory (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
-      .dm_wr_valid,
-      .dm_wr_ready,
-      .dm_wr_row,
-      .dm_wr_data,
-      .dm_wr_strb,
+      .dm_wr_valid(mem_wr_valid),
+      .dm_wr_ready(mem_wr_ready),
+      .dm_wr_row(mem_wr_row),
+      .dm_wr_data(mem_wr_data),
+      .dm_wr_strb(mem_wr_strb),
       .dm_rd_valid,
       .dm_rd_ready,
       .dm_rd_row,
@@ -3245,14 +3314,14 @@ module rnic_top #(
     assign turn_valid = sched_turn_valid;
     assign turn_qpn = sched_turn_qpn;
     assign ctx_room = 1'b1;
-    assign rd6_valid = 1'b0;
-    assign rd6_req = '0;
-    assign wr4_req_valid = 1'b0;
-    assign wr4_req = '0;
-    assign wr4_dat_valid = 1'b0;
-    assign wr4_dat_data = '0;
-    assign wr4_dat_cnt = '0;
-    assign wr4_dat_last = 1'b0;
+    assign rd6_valid = arp_rd_valid;
+    assign rd6_req = arp_rd_req;
+    assign wr4_req_valid = arp_wr_req_valid;
+    assign wr4_req = arp_wr_req;
+    assign wr4_dat_valid = arp_wr_dat_valid;
+    assign wr4_dat_data = arp_wr_dat_data;
+    assign wr4_dat_cnt = arp_wr_dat_cnt;
+    assign wr4_dat_last = arp_wr_dat_last;
     assign fail_cx_valid = 1'b0;
     assign fail_cx = '0;
     assign cnt_ctx_hits = '0;
@@ -3484,7 +3553,8 @@ module rnic_top #(
       .N_MR(N_MR),
       .N_PD(N_PD),
       .N_PATH(N_PATH),
-      .N_MSIX(N_MSIX)
+      .N_MSIX(N_MSIX),
+      .ARP(ARP)
   ) u_cmd_unit (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
@@ -3563,6 +3633,10 @@ module rnic_top #(
       .qpi_o(qpi),
       .settle_o(settle),
       .settled_i(settled),
+      .arp_valid_o(arp_cmd_valid),
+      .arp_cmd_o(arp_cmd),
+      .arp_done_i(arp_cmd_done),
+      .arp_status_i(arp_cmd_status),
       .fail_valid,
       .fail_ready,
       .fail,
@@ -3615,6 +3689,10 @@ module rnic_top #(
       .cap_path_n_path_i(16'(N_PATH)),
       .cap_path_n_msix_i(16'(N_MSIX)),
       .cap_devmem_bytes_i(32'(DEVMEM_BYTES)),
+      .cap_arp_n_group_i(8'(N_GROUP)),
+      .cap_arp_slot_log2_i(ARP != 0 ? 4'($clog2(N_SLOT)) : 4'd0),
+      .cap_arp_stage_log2_i(ARP != 0 ? 4'($clog2(N_STAGE)) : 4'd0),
+      .cap_arp_ring_log2_i(ARP != 0 ? 4'($clog2(N_RING)) : 4'd0),
       .clk_period_core_ps_i(16'(CORE_PS)),
       .clk_period_mac_ps_i(16'(MAC_PS)),
       .health_ready_i(ready),
@@ -3883,17 +3961,17 @@ module rnic_top #(
       .out_src(fail_src)
   );
 
-  // Events that a queue pair raises by itself.
+  // Events that queue pairs and groups raise by themselves.
   localparam int unsigned EV_W = $bits(ev);
   stream_arb_rr #(
-      .N(3),
+      .N(4),
       .W(EV_W)
   ) u_ev_arb (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
-      .in_valid({ev_pfc_valid, ev_rs_valid, ev_cp_valid}),
-      .in_ready({ev_pfc_ready, ev_rs_ready, ev_cp_ready}),
-      .in_data({ev_pfc, ev_rs, ev_cp}),
+      .in_valid({ev_arp_valid, ev_pfc_valid, ev_rs_valid, ev_cp_valid}),
+      .in_ready({ev_arp_ready, ev_pfc_ready, ev_rs_ready, ev_cp_ready}),
+      .in_data({ev_arp, ev_pfc, ev_rs, ev_cp}),
       .in_last('1),
       .out_valid(ev_valid),
       .out_ready(ev_ready),
@@ -4158,6 +4236,13 @@ module rnic_top #(
     cnt_inc[rnic_regs_pkg::CNT_TX_STORM_DROPS] = cnt_tx_storm_drops;
     cnt_inc[rnic_regs_pkg::CNT_RX_PRIO0_PAUSE+:8] = cnt_rx_prio_pause__cdc_pfc;
     cnt_inc[rnic_regs_pkg::CNT_TX_PRIO0_PAUSE+:8] = cnt_tx_prio_pause__cdc_pfc;
+    cnt_inc[rnic_regs_pkg::CNT_ARP_ACCEPTED] = cnt_arp[0];
+    cnt_inc[rnic_regs_pkg::CNT_ARP_DUPLICATES] = cnt_arp[1];
+    cnt_inc[rnic_regs_pkg::CNT_ARP_NOT_READY] = cnt_arp[2];
+    cnt_inc[rnic_regs_pkg::CNT_ARP_REFUSED] = cnt_arp[3];
+    cnt_inc[rnic_regs_pkg::CNT_ARP_CONFLICTS] = cnt_arp[4];
+    cnt_inc[rnic_regs_pkg::CNT_ARP_DONE] = cnt_arp[5];
+    cnt_inc[rnic_regs_pkg::CNT_ARP_ABORTED] = cnt_arp[6];
     cnt_inc[rnic_regs_pkg::CNT_CORE_CYCLES] = 1'b1;
   end
   assign cnt_amount = {16'(cnt_ctx_hits), trace_lost_amount, cnt_dma_write_bytes_amount__dma_master,
@@ -4407,6 +4492,147 @@ module rnic_top #(
       .debt_qpn_i(debt_qpn),
       .debt_value_i(debt_value)
   );
+
+  // -- AllReduce
+  // It writes device_memory and pushes WQEs beside those who always do.
+  if (N_GROUP == 0) begin : gen_no_arp
+    assign arp_cmd_done = 1'b1;
+    assign arp_cmd_status = rnic_desc_pkg::CMD_STATUS_BAD_OPCODE;
+    assign ask_ready = 1'b1;
+    assign ans_valid = 1'b1;
+    assign ans = arp_pkg::ANS_REFUSE;
+    assign pay_ready = 1'b1;
+    assign arp_rd_valid = 1'b0;
+    assign arp_rd_req = '0;
+    assign arp_wr_req_valid = 1'b0;
+    assign arp_wr_req = '0;
+    assign arp_wr_dat_valid = 1'b0;
+    assign arp_wr_dat_data = '0;
+    assign arp_wr_dat_cnt = '0;
+    assign arp_wr_dat_last = 1'b0;
+    assign push_valid = bf_valid;
+    assign bf_ready = push_ready;
+    assign push = bf;
+    assign mem_wr_valid = dm_wr_valid;
+    assign dm_wr_ready = mem_wr_ready;
+    assign mem_wr_row = dm_wr_row;
+    assign mem_wr_data = dm_wr_data;
+    assign mem_wr_strb = dm_wr_strb;
+    assign ev_arp_valid = 1'b0;
+    assign ev_arp = '0;
+    assign cnt_arp = '0;
+    logic unused_arp;
+    assign unused_arp = ^{arp_cmd_valid, arp_cmd, ask_valid, ask, ans_ready, pay_valid, pay_data,
+        pay_last, done_qpn, done_index, ev_arp_ready, arp_rd_valid, arp_rd_req, arp_wr_req_valid,
+        arp_wr_req, arp_wr_dat_valid, arp_wr_dat_data, arp_wr_dat_cnt, arp_wr_dat_last};
+  end else begin : gen_arp
+    logic dw_valid, dw_ready, arp_bf_valid, arp_bf_ready;
+    logic [31:0] dw_row;
+    logic [DATA_W-1:0] dw_data;
+    logic [DATA_W/8-1:0] dw_strb;
+    rnic_pkg::wqe_entry_t arp_bf;
+    logic push_last, push_src, mem_last, mem_src;
+    arp_unit #(
+        .DATA_W(DATA_W),
+        .N_GROUP(N_GROUP),
+        .N_SLOT(N_SLOT),
+        .N_STAGE(N_STAGE),
+        .N_RING(N_RING),
+        .DEVMEM_BYTES(DEVMEM_BYTES),
+        .CORE_PS(CORE_PS)
+    ) u_arp_unit (
+        .clk_i(core_clk_i),
+        .rst_i(core_rst),
+        .cmd_valid_i(arp_cmd_valid),
+        .cmd_i(arp_cmd),
+        .cmd_done_o(arp_cmd_done),
+        .cmd_status_o(arp_cmd_status),
+        .ask_valid,
+        .ask_ready,
+        .ask,
+        .ans_valid,
+        .ans_ready,
+        .ans,
+        .pay_valid,
+        .pay_ready,
+        .pay_data,
+        .pay_last,
+        .rdreq_valid(arp_rd_valid),
+        .rdreq_ready(rd6_ready),
+        .rdreq(arp_rd_req),
+        .rdrsp_valid,
+        .rdrsp,
+        .rdrsp_data,
+        .wr_req_valid(arp_wr_req_valid),
+        .wr_req_ready(wr4_req_ready),
+        .wr_req(arp_wr_req),
+        .wr_dat_valid(arp_wr_dat_valid),
+        .wr_dat_ready(wr4_dat_ready),
+        .wr_dat_data(arp_wr_dat_data),
+        .wr_dat_cnt(arp_wr_dat_cnt),
+        .wr_dat_last(arp_wr_dat_last),
+        .wr_placed_i(wr_placed[4]),
+        .dw_valid,
+        .dw_ready,
+        .dw_row,
+        .dw_data,
+        .dw_strb,
+        .bf_valid(arp_bf_valid),
+        .bf_ready(arp_bf_ready),
+        .bf(arp_bf),
+        .done_i(cnt_msgs_completed__rx_completer),
+        .done_qpn_i(done_qpn),
+        .done_index_i(done_index),
+        .qpi_i(qpi_valid[0] && qpi_ready[0]),
+        .qpi_op_i(qpi.op),
+        .qpi_qpn_i(qpi.qpn),
+        .ev_valid(ev_arp_valid),
+        .ev_ready(ev_arp_ready),
+        .ev(ev_arp),
+        .cnt_accepted_o(cnt_arp[0]),
+        .cnt_duplicate_o(cnt_arp[1]),
+        .cnt_not_ready_o(cnt_arp[2]),
+        .cnt_refused_o(cnt_arp[3]),
+        .cnt_conflict_o(cnt_arp[4]),
+        .cnt_done_o(cnt_arp[5]),
+        .cnt_aborted_o(cnt_arp[6])
+    );
+    localparam int unsigned PUSH_W = $bits(bf);
+    stream_arb_rr #(
+        .N(2),
+        .W(PUSH_W)
+    ) u_push_arb (
+        .clk_i(core_clk_i),
+        .rst_i(core_rst),
+        .in_valid({arp_bf_valid, bf_valid}),
+        .in_ready({arp_bf_ready, bf_ready}),
+        .in_data({arp_bf, bf}),
+        .in_last('1),
+        .out_valid(push_valid),
+        .out_ready(push_ready),
+        .out_data(push),
+        .out_last(push_last),
+        .out_src(push_src)
+    );
+    stream_arb_rr #(
+        .N(2),
+        .W(32 + DATA_W + DATA_W / 8)
+    ) u_mem_arb (
+        .clk_i(core_clk_i),
+        .rst_i(core_rst),
+        .in_valid({dw_valid, dm_wr_valid}),
+        .in_ready({dw_ready, dm_wr_ready}),
+        .in_data({dw_row, dw_data, dw_strb, dm_wr_row, dm_wr_data, dm_wr_strb}),
+        .in_last('1),
+        .out_valid(mem_wr_valid),
+        .out_ready(mem_wr_ready),
+        .out_data({mem_wr_row, mem_wr_data, mem_wr_strb}),
+        .out_last(mem_last),
+        .out_src(mem_src)
+    );
+    logic unused_arp;
+    assign unused_arp = ^{push_last, push_src, mem_last, mem_src};
+  end
 
   // Hints and levels that later blocks use, and settings that wait for theirs.
   logic unused;

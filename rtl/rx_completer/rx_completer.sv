@@ -85,7 +85,9 @@ module rx_completer (
     output logic                cnt_rx_unknown_qp_o,
     output logic                cnt_rx_pkey_errors_o,
     output logic                cnt_rx_addr_errors_o,
-    output logic                cnt_msgs_completed_o,
+    output logic                cnt_msgs_completed_o,  // with it the message's, for arp_fsm
+    output logic [23:0]         done_qpn_o,
+    output logic [15:0]         done_index_o,          // first block behind its WQE
     output logic                cnt_msgs_flushed_o,
     output logic                trc_valid_o,
     output logic [63:0]         trc_o,
@@ -989,6 +991,8 @@ module rx_completer (
     cnt_cnp_handled_o <= cnp_counts;
     cnt_cnp_ignored_o <= judged && is_cnp && !cnp_counts;
     cnt_msgs_completed_o <= retire && ok;
+    done_qpn_o <= qpn_q;
+    done_index_o <= h.next_index;
     cnt_msgs_flushed_o <= retire && h_status == rnic_desc_pkg::CQE_STATUS_WR_FLUSH_ERR;
     cnt_rx_rd_responses_o <= rd_done && rd_ok;
     cnt_rx_rd_bad_o <= (acting && d_bad && act_fatal) || (rd_done && !rd_ok);

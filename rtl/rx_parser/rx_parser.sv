@@ -11,7 +11,8 @@
 `include "rnic_assert.svh"
 
 module rx_parser #(
-  parameter int unsigned DATA_W = 512
+  parameter int unsigned DATA_W = 512,
+  parameter int unsigned ARP = 0  // 1: packets of an AllReduce have a header of their own
 ) (
   input  logic                 clk_i,
   input  logic                 rst_i,
@@ -389,6 +390,7 @@ module rx_parser #(
 
   always_comb begin
     ext = rc_uc ? roce_pkg::ext_headers(opcode[4:0]) : 6'h00;
+    if (ARP != 0 && opcode == arp_pkg::OP_ARP) ext = 6'h01;  // 16 bytes where a RETH stands
     if (ext == 6'h3F) ext = 6'h00;
     ext_len = roce_pkg::ext_bytes(ext);
     if (ud) ext_len = opcode[0] ? 6'd12 : 6'd8;

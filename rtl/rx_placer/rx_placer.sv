@@ -6,7 +6,8 @@
 // Throughput: one beat per cycle and one cycle more per piece (two for a piece of one beat, one for
 // a packet without payload). Latency: 0 cycles from decision to wrreq, 1 to the first beat on
 // wrdat, 1 to cqe. Order: packet order. ready of the payload depends on wrdat_ready. A completion
-// that waits for cqe_gen holds up only the next piece with a completion.
+// that waits for cqe_gen holds up only the next piece with a completion. Payload for arp_fsm passes
+// by like payload that is discarded; a packet of it is one piece.
 `include "rnic_assert.svh"
 module rx_placer #(
     parameter int unsigned DATA_W = 512
@@ -22,6 +23,7 @@ module rx_placer #(
     output logic                  place_ready,
     input  rnic_pkg::rx_place_t   place,
     input  rnic_pkg::cqe_req_t    place_cqe,
+    input  logic                  place_arp,   // its payload goes to pay, not to memory
     // payload, from rx_depacketizer
     input  logic                  rxd_valid,
     output logic                  rxd_ready,
@@ -45,7 +47,12 @@ module rx_placer #(
     input  logic                  cplace_valid,
     output logic                  cplace_ready,
     input  rnic_pkg::rx_place_t   cplace,
-    input  rnic_pkg::cqe_req_t    cplace_cqe
+    input  rnic_pkg::cqe_req_t    cplace_cqe,
+    // payload for arp_fsm, in whole beats
+    output logic                  pay_valid,
+    input  logic                  pay_ready,
+    output logic [DATA_W-1:0]     pay_data,
+    output logic                  pay_last
 );
   localparam int unsigned B = DATA_W / 8;
 
@@ -108,6 +115,7 @@ module rx_placer #(
   logic [7:0]        off_q, rest_cnt_q, here, used, want, new_off;
   logic [12:0]       piece_q;  // bytes of the piece still to be written
   logic              ends, from_rest, beat_fire, drop_now;
+  logic              arp_q;    // what is discarded is handed to arp_fsm
   logic [319:0]      inl_q;
   assign here = rest_cnt_q - off_q;
   assign want = (piece_q > 13'(B)) ? 8'(B) : piece_q[7:0];
@@ -119,7 +127,11 @@ module rx_placer #(
   assign drop_now = take && !is_write && !alone && last_piece && left != 13'd0;
 
   assign wrdat_valid = (state_q == WRITE && (rxd_valid || from_rest)) || state_q == INLINE;
-  assign rxd_ready = (state_q == WRITE && wrdat_ready && !from_rest) || state_q == DROP;
+  assign rxd_ready = (state_q == WRITE && wrdat_ready && !from_rest) ||
+                     (state_q == DROP && (!arp_q || pay_ready));
+  assign pay_valid = state_q == DROP && arp_q && rxd_valid;
+  assign pay_data = rxd_data;
+  assign pay_last = rxd_last;
   assign wrdat_cnt = want;
   assign wrdat_last = ends;
   assign beat_fire = wrdat_valid && wrdat_ready;
@@ -137,7 +149,7 @@ module rx_placer #(
       if (take && is_write) state_d = is_inl ? INLINE : WRITE;
       else if (drop_now && !(rest_full_q && rest_last_q)) state_d = DROP;
       WRITE, INLINE: if (beat_fire && ends) state_d = IDLE;
-      DROP: if (rxd_valid && rxd_last) state_d = IDLE;
+      DROP: if (rxd_valid && rxd_ready && rxd_last) state_d = IDLE;
       default: state_d = IDLE;
     endcase
   end
@@ -158,7 +170,10 @@ module rx_placer #(
         left_q <= is_inl ? left : left - len;
       end
     end
-    if (drop_now) rest_full_q <= 1'b0;
+    if (drop_now) begin
+      rest_full_q <= 1'b0;
+      arp_q <= !from_c && !dropped && place_arp;
+    end
     if (beat_fire) begin
       piece_q <= piece_q - {5'd0, want};
       if (state_q == INLINE) begin
@@ -191,6 +206,8 @@ module rx_placer #(
   `RNIC_STREAM_HOLD(wrreq_valid, wrreq_ready, wrreq)
   `RNIC_STREAM_HOLD(wrdat_valid, wrdat_ready, {wrdat_data, wrdat_cnt, wrdat_last})
   `RNIC_STREAM_HOLD(cqe_valid, cqe_ready, cqe)
+  `RNIC_STREAM_HOLD(pay_valid, pay_ready, {pay_data, pay_last})
+  `RNIC_ASSERT(arp_whole_beats, !pay_valid || rxd_cnt == 8'(B))
   `RNIC_ASSERT(pieces_fit, !(take && is_write && !is_inl) || (len != '0 && len <= left))
   `RNIC_ASSERT(pieces_fill, !(take && is_write && last_piece) || left == (is_inl ? '0 : len))
   `RNIC_ASSERT(inline_fits, !(take && is_write && is_inl) || (len != '0 && len <= 13'd40))

@@ -2,7 +2,9 @@
 // The rules of a responder for one request, as one combinational decision from packet, connection
 // and receive state; addresses, keys and the receive WQE's contents are checked later by
 // rx_responder. Facts: roce.md section 4, in its order. RC answers; UC and UD drop in silence.
-module rx_check (
+module rx_check #(
+    parameter int unsigned ARP = 0             // 1: as rx_opcode
+) (
     input  rnic_pkg::rx_meta_t m_i,
     input  rnic_pkg::qp_conn_t c_i,
     input  rnic_pkg::qp_recv_t r_i,
@@ -22,6 +24,7 @@ module rx_check (
     // it is none of them: to be executed, unless addresses, keys or the receive WQE forbid
     output logic               good_o,
     // What the packet is.
+    output logic               arp_o,
     output logic               send_o,
     output logic               write_o,
     output logic               read_o,
@@ -37,10 +40,13 @@ module rx_check (
 
   logic [1:0] service;
   logic known;
-  rx_opcode u_opcode (
+  rx_opcode #(
+      .ARP(ARP)
+  ) u_opcode (
       .opcode_i (m_i.opcode),
       .service_o(service),
       .known_o  (known),
+      .arp_o,
       .send_o,
       .write_o,
       .read_o,
@@ -112,6 +118,7 @@ module rx_check (
       if (first_o && m_i.dmalen > 32'h8000_0000) bad_length = 1'b1;
     end
     if (read_o || atomic_o) bad_length = bad_request;
+    if (arp_o) bad_length = len == 13'd0 || len > mtu || len32 != m_i.dmalen;
   end
 
   // Resources come before lengths: a packet that would fail its length check but finds no WQE is
@@ -124,7 +131,8 @@ module rx_check (
   assign uc_drop_o = !is_rc && (refused || not_ready);
   assign good_o = expected_o && !refused && !not_ready;
   assign uses_rq_o = last_o && (send_o || (write_o && imm_o));
-  assign again_o = known && (send_o || write_o || (read_o && c_i.acc_read && !bad_request) ||
+  assign again_o = known && (arp_o || send_o || write_o ||
+                             (read_o && c_i.acc_read && !bad_request) ||
                              (atomic_o && c_i.acc_atomic && !bad_request));
 
   logic unused;

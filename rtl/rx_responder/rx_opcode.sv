@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a request opcode says: verb, place in its message, what it carries. Combinational. Facts:
 // roce.md section 1. An opcode that no service has, or not this one, is known_o = 0.
-module rx_opcode (
+module rx_opcode #(
+    parameter int unsigned ARP = 0  // 1: packets of an AllReduce are requests of RC
+) (
     input  logic [7:0] opcode_i,
     output logic [1:0] service_o,   // as qp_conn_t.qtype; 3: none of them
     output logic       known_o,
-    output logic       send_o,      // exactly one of the four when known
+    output logic       arp_o,       // exactly one of the five when known
+    output logic       send_o,
     output logic       write_o,
     output logic       read_o,
     output logic       atomic_o,
@@ -26,6 +29,7 @@ module rx_opcode (
     if (opcode_i[7:5] == 3'b000) service_o = rnic_desc_pkg::QP_TYPE_RC;
     if (opcode_i[7:5] == 3'b001) service_o = rnic_desc_pkg::QP_TYPE_UC;
     if (opcode_i[7:5] == 3'b011) service_o = rnic_desc_pkg::QP_TYPE_UD;
+    if (arp_o) service_o = rnic_desc_pkg::QP_TYPE_RC;
     send_o = 1'b0;
     write_o = 1'b0;
     read_o = 1'b0;
@@ -53,8 +57,10 @@ module rx_opcode (
       roce_pkg::OP_SEND_ONLY_INV: {send_o, first_o, last_o, inv_o} = 4'b1111;
       default: ;
     endcase
+    if (arp_o) {send_o, first_o, last_o} = 3'b011;
   end
-  assign known_o = (send_o || write_o || read_o || atomic_o) &&
+  assign arp_o = ARP != 0 && opcode_i == arp_pkg::OP_ARP;
+  assign known_o = (arp_o || send_o || write_o || read_o || atomic_o) &&
                    (service_o == rnic_desc_pkg::QP_TYPE_RC ||
                     (service_o == rnic_desc_pkg::QP_TYPE_UC && uc_has) ||
                     (service_o == rnic_desc_pkg::QP_TYPE_UD && ud));

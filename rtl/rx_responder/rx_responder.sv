@@ -10,7 +10,9 @@
 // be answered, what UC and UD refuse. The rules: facts roce.md section 4; README.md names the test
 // of each.
 `include "rnic_assert.svh"
-module rx_responder (
+module rx_responder #(
+    parameter int unsigned ARP = 0          // 1: arp_fsm is there
+) (
     input  logic                  clk_i,
     input  logic                  rst_i,
     // requests, from rx_dispatch
@@ -68,6 +70,7 @@ module rx_responder (
     input  logic                  place_ready,
     output rnic_pkg::rx_place_t   place,
     output rnic_pkg::cqe_req_t    place_cqe,
+    output logic                  place_arp,      // its payload is arp_fsm's
     output logic                  ackq_valid,
     input  logic                  ackq_ready,
     output rnic_pkg::ack_req_t    ackq,
@@ -80,6 +83,13 @@ module rx_responder (
     output rnic_pkg::mr_lop_t     lop,
     input  logic                  lop_done_valid,
     input  logic                  lop_done_ok,
+    // arp_fsm: what becomes of a packet of an AllReduce; asked when all else allows it
+    output logic                  ask_valid,
+    input  logic                  ask_ready,
+    output arp_pkg::ask_t         ask,
+    input  logic                  ans_valid,
+    output logic                  ans_ready,
+    input  logic [2:0]            ans,
     // COMM_EST, LAST_WQE
     output logic                  ev_valid,
     input  logic                  ev_ready,
@@ -114,9 +124,10 @@ module rx_responder (
   // LOOK takes work and starts its lookups, CHECK has the context, HEAD waits for the receive WQE,
   // ASK puts the question for a key (and the path) again or for the next piece, WAIT gets the
   // answers and hands out the decision in the same cycle if the packet is one piece. Else INVAL
-  // (SEND with invalidate) and EMIT (pieces but the last) go first, and DECIDE hands it out.
+  // (SEND with invalidate), GROUP (arp_fsm is asked) and EMIT (pieces but the last) go first, and
+  // DECIDE hands it out.
   typedef enum logic [3:0] {
-    LOOK, CHECK, HEAD, ASK, WAIT, INVAL, EMIT, DECIDE, ORDER, FLUSH, TELL
+    LOOK, CHECK, HEAD, ASK, WAIT, INVAL, GROUP, EMIT, DECIDE, ORDER, FLUSH, TELL
   } state_e;
   state_e state_q, state_d;
 
@@ -198,8 +209,10 @@ module rx_responder (
 
   // -- CHECK
   logic k_bad_qp, k_bad_pkey, k_bad_qkey, k_ahead, k_dup, k_exp, k_inv, k_rnr, k_drop, k_good;
-  logic k_send, k_write, k_read, k_atomic, k_first, k_last, k_imm, k_invkey, k_uses, k_again;
-  rx_check u_check (
+  logic k_arp, k_send, k_write, k_read, k_atomic, k_first, k_last, k_imm, k_invkey, k_uses, k_again;
+  rx_check #(
+      .ARP(ARP)
+  ) u_check (
       .m_i(m_q),
       .c_i(c_now),
       .r_i(r_now),
@@ -214,6 +227,7 @@ module rx_responder (
       .rnr_o(k_rnr),
       .uc_drop_o(k_drop),
       .good_o(k_good),
+      .arp_o(k_arp),
       .send_o(k_send),
       .write_o(k_write),
       .read_o(k_read),
@@ -227,7 +241,7 @@ module rx_responder (
   );
 
   logic bad_qp_q, bad_pkey_q, bad_qkey_q, ahead_q, dup_q, exp_q, inv_q, rnr_q, drop_q, good_q;
-  logic send_q, write_q, read_q, atomic_q, first_q, last_q, imm_q, invkey_q, uses_q, again_q;
+  logic arp_q, send_q, write_q, read_q, atomic_q, first_q, last_q, imm_q, invkey_q, uses_q, again_q;
   logic is_rc_q, is_ud_q;
   logic in_check, k_head;
   assign in_check = state_q == CHECK && have_ctx && work_q == PACKET;
@@ -245,9 +259,9 @@ module rx_responder (
   logic [31:0] key_q, span_q, got, got_q;  // span: what of the region is checked at first
   logic [12:0] total, total_q, done_q, rest, want, want_q, piece;
   logic k_asks;                            // the key's answer will count
-  assign k_asks = k_good || (k_dup && k_again && k_read);
+  assign k_asks = (k_good && !k_arp) || (k_dup && k_again && k_read);
   assign got = k_first ? 32'd0 : r_now.dmalen;
-  assign total = !k_good ? 13'd0 :
+  assign total = (!k_good || k_arp) ? 13'd0 :
                  (c_now.qtype == rnic_desc_pkg::QP_TYPE_UD) ? m_q.payload_len + GRH_BYTES :
                  m_q.payload_len;
   assign rest = total_q - done_q;
@@ -329,7 +343,7 @@ module rx_responder (
       {bad_qp_q, bad_pkey_q, bad_qkey_q, ahead_q, dup_q, exp_q} <=
           {k_bad_qp, k_bad_pkey, k_bad_qkey, k_ahead, k_dup, k_exp};
       {inv_q, rnr_q, drop_q, good_q, again_q} <= {k_inv, k_rnr, k_drop && k_exp, k_good, k_again};
-      {send_q, write_q, read_q, atomic_q} <= {k_send, k_write, k_read, k_atomic};
+      {arp_q, send_q, write_q, read_q, atomic_q} <= {k_arp, k_send, k_write, k_read, k_atomic};
       {first_q, last_q, imm_q, invkey_q, uses_q} <= {k_first, k_last, k_imm, k_invkey, k_uses};
       is_rc_q <= c_now.qtype == rnic_desc_pkg::QP_TYPE_RC;
       is_ud_q <= c_now.qtype == rnic_desc_pkg::QP_TYPE_UD;
@@ -412,7 +426,9 @@ module rx_responder (
   // -- verdict, when the last answer is there
   logic bad_addr, seen, execute, nak_seq, nak_rnr, nak_inv, nak_acc, nak_op, uc_drop;
   logic loc_wqe, loc_len, loc_prot, loc_inv, local_error, answer_again;
-  logic inv_failed_q;
+  logic inv_failed_q, judged;
+  logic [2:0] ans_q;
+  assign judged = arp_q && state_q == DECIDE;  // arp_fsm has been asked
   assign bad_addr = !is_ud_q && !(path.valid && path.ipv6 == m_q.ipv6 && path.sip == m_q.dip &&
                                   path.dip == m_q.sip);
   // seen: the packet belongs to this connection.
@@ -424,14 +440,16 @@ module rx_responder (
   assign loc_inv = execute && inv_failed_q;
   assign local_error = loc_wqe || loc_len || loc_prot || loc_inv;
   assign nak_seq = seen && ahead_q && !r_q.nak_sent;
-  assign nak_rnr = seen && exp_q && rnr_q;
-  assign nak_inv = (seen && exp_q && inv_q) || loc_len;
+  assign nak_rnr = (seen && exp_q && rnr_q) || (judged && ans_q == arp_pkg::ANS_NOT_READY);
+  assign nak_inv = (seen && exp_q && inv_q) || loc_len ||
+                   (judged && ans_q == arp_pkg::ANS_REFUSE);
   // A good region whose target is refused is this side's fault: remote operational error.
   assign nak_acc = seen && good_q && !send_q && is_rc_q && !mr.ok && !mr.refused;
   assign nak_op = (seen && good_q && !send_q && is_rc_q && mr.refused) || loc_wqe || loc_prot ||
-                  loc_inv;
+                  loc_inv || (judged && ans_q == arp_pkg::ANS_ABORTED);
   assign uc_drop = seen && !is_rc_q && (drop_q || (good_q && (send_q ? too_long_q : !mr_good)));
-  assign execute = seen && good_q && mr_good && !wqe_bad_q && !too_long_q;
+  assign execute = seen && good_q && mr_good && !wqe_bad_q && !too_long_q &&
+                   (!judged || ans_q == arp_pkg::ANS_ACCEPT || ans_q == arp_pkg::ANS_DUPLICATE);
   assign answer_again = seen && dup_q && again_q && (!read_q || mr_good);
 
   // -- decision
@@ -439,12 +457,13 @@ module rx_responder (
   // Its four outputs are taken each in its own time; it is complete when the last one is.
   logic deciding, direct, fatal, wants_ack, announce, off_host, ends_wqe;
   logic out_valid, out_ready, ev_in_valid, ev_in_ready, placed_q, acked_q, failed_q, told_q;
-  logic to_inval, to_emit;
+  logic to_inval, to_group, to_emit;
   rnic_pkg::rx_place_t out_place;
   rnic_pkg::cqe_req_t out_cqe;
   assign to_inval = execute && invkey_q;
+  assign to_group = execute && arp_q;
   assign to_emit = execute && any_piece;
-  assign direct = answered && !another && !to_inval && !to_emit;
+  assign direct = answered && !another && !to_inval && !to_group && !to_emit;
   assign deciding = direct || state_q == DECIDE;
   assign fatal = nak_inv || nak_acc || nak_op;
   assign wants_ack = is_rc_q && (nak_seq || nak_rnr || fatal || answer_again ||
@@ -472,6 +491,30 @@ module rx_responder (
       failed_q <= 1'b0;
       told_q <= 1'b0;
     end
+  end
+
+  // -- AllReduce: arp_fsm is asked once, and its payload follows if it accepts
+  logic ask_sent_q;
+  assign ask_valid = state_q == GROUP && !ask_sent_q;
+  assign ans_ready = state_q == GROUP;
+  always_comb begin
+    ask = '0;
+    if (ask_valid) begin
+      ask.qpn = qpn_q;
+      ask.result = m_q.va[56];
+      ask.elem = m_q.va[58:57];
+      ask.contributor = m_q.va[55:48];
+      ask.group = m_q.va[47:32];
+      ask.slot = m_q.va[31:0];
+      ask.offset = m_q.rkey;
+      ask.len = m_q.payload_len;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (state_q != GROUP) ask_sent_q <= 1'b0;
+    else if (ask_ready) ask_sent_q <= 1'b1;
+    if (ans_valid && ans_ready) ans_q <= ans;
+    if (rst_i) ask_sent_q <= 1'b0;
   end
 
   // -- SEND with invalidate
@@ -628,7 +671,9 @@ module rx_responder (
   assign flush_fire = state_q == FLUSH && flush_more && out_ready;
 
   // Decisions wait here for rx_placer; out_ready depends on state only.
-  localparam int unsigned PLACE_W = $bits(out_place) + $bits(out_cqe);
+  localparam int unsigned PLACE_W = 1 + $bits(out_place) + $bits(out_cqe);
+  logic out_arp;
+  assign out_arp = execute && judged && ans_q == arp_pkg::ANS_ACCEPT;
   logic [1:0] out_level;
   stream_fifo_small #(
       .W(PLACE_W),
@@ -639,10 +684,10 @@ module rx_responder (
       .rst_i,
       .in_valid(out_valid),
       .in_ready(out_ready),
-      .in_data({out_place, out_cqe}),
+      .in_data({out_arp, out_place, out_cqe}),
       .out_valid(place_valid),
       .out_ready(place_ready),
-      .out_data({place, place_cqe}),
+      .out_data({place_arp, place, place_cqe}),
       .level_o(out_level)
   );
   // Payload writes ordered so far: a READ waits for those before it.
@@ -760,9 +805,11 @@ module rx_responder (
       WAIT:
       if (another) state_d = ASK;
       else if (answered && to_inval) state_d = INVAL;
+      else if (answered && to_group) state_d = GROUP;
       else if (answered && to_emit) state_d = EMIT;
       else if (decision_out) state_d = take ? CHECK : LOOK;
       INVAL: if (lop_done_valid) state_d = any_piece ? EMIT : DECIDE;
+      GROUP: if (ans_valid) state_d = DECIDE;
       EMIT: if (!any_piece) state_d = DECIDE;
       DECIDE: if (decision_out) state_d = take ? CHECK : LOOK;
       ORDER: if (have_ctx) state_d = to_flush ? FLUSH : LOOK;
@@ -827,7 +874,8 @@ module rx_responder (
   logic unused;
   assign unused = ^{c_q, path, m_q, rqh, piece_level, out_level, ev_level, seg_left, read_sum};
 
-  `RNIC_STREAM_HOLD(place_valid, place_ready, {place, place_cqe})
+  `RNIC_STREAM_HOLD(place_valid, place_ready, {place_arp, place, place_cqe})
+  `RNIC_STREAM_HOLD(ask_valid, ask_ready, ask)
   `RNIC_STREAM_HOLD(ackq_valid, ackq_ready, ackq)
   `RNIC_STREAM_HOLD(fail_valid, fail_ready, fail)
   `RNIC_STREAM_HOLD(lop_valid, lop_ready, lop)

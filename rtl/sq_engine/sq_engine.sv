@@ -11,7 +11,9 @@
 // Nothing is dropped: a WQE that cannot be sent enters msg_pool as MSG_FAILED.
 `include "rnic_assert.svh"
 
-module sq_engine (
+module sq_engine #(
+  parameter int unsigned ARP = 0  // 1: WQEs that send a packet of an AllReduce
+) (
     input  logic                    clk_i,
     input  logic                    rst_i,
     input  logic [7:0]              cfg_ack_req_every_i,
@@ -298,6 +300,7 @@ module sq_engine (
   logic [15:0]        x_index_q, x_next_q;
   logic [2:0]         x_kind_q;
   logic               x_sig_q, x_sol_q, x_smp_q, x_imm_q, x_inv_q, x_swap_q, x_reg_q, x_inl_q;
+  logic               x_arp_q;                   // a packet of an AllReduce; x_kind_q: WRITE
   logic               x_ok_q;                    // without packets: it did not fail
   logic               x_pool_q;                  // msg_pool has it already
   logic               x_seek_q, x_paged_q, x_lop_q;
@@ -317,7 +320,7 @@ module sq_engine (
   logic         running, sqd_stop, rd_stop, inv_stop, win_stop, must_wait;
   logic         offered, take, fresh, pass_by;
   logic         long_inl, e_inl, flush, refuse, e_pool, e_rd, e_local, keyed;
-  logic         e_write, e_send, e_read, e_atomic, e_nop, e_lop, e_imm, e_inv;
+  logic         e_write, e_send, e_read, e_atomic, e_nop, e_lop, e_imm, e_inv, e_arp;
   logic         rc, uc, ud;
   logic [7:0]   e_op, rd_out;
   logic [2:0]   e_segs, e_kind, mtu_code;
@@ -347,6 +350,7 @@ module sq_engine (
                  e_op == rnic_desc_pkg::WQE_OPCODE_SEND_IMM;
   assign e_write = e_op == rnic_desc_pkg::WQE_OPCODE_WRITE ||
                    e_op == rnic_desc_pkg::WQE_OPCODE_WRITE_IMM;
+  assign e_arp = ARP != 0 && e_op == rnic_desc_pkg::WQE_OPCODE_ARP;
   assign e_send = e_op == rnic_desc_pkg::WQE_OPCODE_SEND ||
                   e_op == rnic_desc_pkg::WQE_OPCODE_SEND_IMM || e_inv;
   assign e_read = e_op == rnic_desc_pkg::WQE_OPCODE_READ;
@@ -359,7 +363,7 @@ module sq_engine (
   assign e_local = e_nop || e_lop;
   always_comb begin
     e_kind = K_LOCAL;
-    if (e_write) e_kind = K_WRITE;
+    if (e_write || e_arp) e_kind = K_WRITE;
     if (e_send) e_kind = K_SEND;
     if (e_read) e_kind = K_READ;
     if (e_atomic) e_kind = K_ATOMIC;
@@ -384,7 +388,8 @@ module sq_engine (
   // What is refused without asking for keys.
   logic       e_known;                           // this service has the operation
   logic [7:0] e_status;
-  assign e_known = e_nop || (e_send && (!e_inv || rc)) || (!ud && (e_write || e_lop)) ||
+  assign e_known = e_nop || (rc && e_arp) || (e_send && (!e_inv || rc)) ||
+                   (!ud && (e_write || e_lop)) ||
                    (rc && e_rd && !hd.wqe[75] && c_q.max_rd_atomic != 8'd0);
   always_comb begin
     refuse = 1'b1;
@@ -397,7 +402,7 @@ module sq_engine (
       e_status = rnic_desc_pkg::CQE_STATUS_LOC_LEN_ERR;
       // A READ takes all its PSNs at once, and fewer than 2^23 may be in flight.
       refuse = e_total > 35'h0_8000_0000 || (e_atomic && e_len[31:0] != 32'd8) ||
-               (ud && e_total > {22'd0, mtu}) ||
+               ((ud || e_arp) && e_total > {22'd0, mtu}) || (e_arp && e_total == 35'd0) ||
                (e_read && mtu_code == 3'd1 && e_total > 35'h0_7FFF_FF00) ||
                (fresh && w_q.skip != 24'd0 && e_total <= {3'd0, e_skip});
     end else begin
@@ -773,6 +778,7 @@ module sq_engine (
       x_sol_q <= hd.wqe[73];
       x_smp_q <= hd.sampled;
       x_imm_q <= e_imm;
+      x_arp_q <= e_arp;
       x_inv_q <= e_inv;
       x_swap_q <= e_op == rnic_desc_pkg::WQE_OPCODE_COMPARE_SWAP;
       x_reg_q <= e_op == rnic_desc_pkg::WQE_OPCODE_FAST_REG;
@@ -867,6 +873,7 @@ module sq_engine (
         default: pkt.opcode = op_write;
       endcase
       pkt.opcode[7:5] = ud ? 3'd3 : uc ? 3'd1 : 3'd0;
+      if (x_arp_q) pkt.opcode = arp_pkg::OP_ARP;
       // It means nothing on a WRITE without immediate.
       pkt.se = last && x_sol_q && (x_kind_q == K_SEND || x_imm_q);
       pkt.ack_req = ack;

@@ -47,6 +47,7 @@ module pace_debit #(
       default: ;
     endcase
     if (opcode[7:5] == 3'd3) ext_bytes = ext_bytes + 6'd8;
+    if (opcode == arp_pkg::OP_ARP) ext_bytes = 6'd16;
   endfunction
 
   // ------------------------------------------------------------- bytes of a packet, with its path

@@ -126,6 +126,7 @@ module tx_packetizer #(
     if (s0_fire && head) begin
       ext = roce_pkg::ext_headers(p.opcode[4:0]);
       if (is_ud) ext = {4'd0, p.opcode[0], 1'b0};  // ImmDt or nothing, behind the DETH
+      if (p.opcode == arp_pkg::OP_ARP) ext = 6'h01;  // sq_engine decides whether there is one
       if (is_cnp || ext == 6'h3F) ext = 6'd0;
       ext_len = roce_pkg::ext_bytes(ext);
       if (deth) ext_len = ext_len + 6'd8;

@@ -38,6 +38,7 @@ struct NicInfo {
 struct NicOptions {
   uint32_t data_w = 512;
   uint32_t contexts = 0;  // on chip, of 16384 QPs; 0: the usual NIC, all of whose QPs are on chip
+  bool arp = false;       // with arp_fsm
   uint64_t seed = 1;      // of what the model does not initialise
   std::string wave_file;  // FST, needs a model with waves
 };
@@ -118,6 +119,7 @@ class Nic {
 // A Verilated NIC of this program, as NicOptions ask for it.
 struct NicKind {
   uint32_t data_w = 0, contexts = 0;
+  bool arp = false;
 };
 
 // Throws std::invalid_argument for a NIC that this program does not have, naming those it has.

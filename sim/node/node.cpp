@@ -11,6 +11,7 @@ std::string to_string(const std::vector<NicKind>& kinds) {
     if (!text.empty()) text += ", ";
     text += std::to_string(k.data_w) + " bit";
     if (k.contexts != 0) text += " with " + std::to_string(k.contexts) + " contexts";
+    if (k.arp) text += " with arp_fsm";
   }
   return text;
 }

@@ -13,6 +13,7 @@
 #include "harness/collective/ring.hpp"
 #include "harness/mem/random.hpp"
 #include "regs/gen/rnic_regs.h"
+#include "sim/run/allreduce_report.hpp"
 #include "sim/run/session.hpp"
 
 namespace rnic::sim {
@@ -320,67 +321,13 @@ TimePs AllReduce::run(uint32_t round) {
   return time;
 }
 
-// What the NIC of each node moved over its PCIe link: payload of both directions, rings included.
-std::vector<uint64_t> pcie_bytes(Session& s) {
-  std::vector<uint64_t> out;
-  for (size_t i = 0; i < s.node_count(); ++i) {
-    const pcie::Stats& p = s.kit(i).node->fabric().stats();
-    out.push_back(p.up_write_bytes + p.down_completion_bytes);
-  }
-  return out;
-}
-
-void report(Session& s, const std::string& name, const AllReduceStep& step, const RingPlan& ring,
-            std::vector<TimePs> times, uint64_t pcie_per_rank) {
-  std::sort(times.begin(), times.end());
-  const TimePs median = times[(times.size() - 1) / 2];
-  const auto us = [](TimePs t) { return static_cast<double>(t) * 1e-6; };
-  const auto place = [](Memory m) { return m == Memory::kGpu ? "GPU" : "host"; };
-  const wire::LinkConfig& wire = s.settings().wire;
-  const TimePs latency = wire.delay_ps * (s.net() != nullptr ? 2 : 1) +
-                         (s.net() != nullptr ? s.net()->config().latency_ps : 0);
-  const TimePs bound =
-      collective::shortest_ps(ring.ranks(), step.bytes, step.piece, wire.rate_bps, latency);
-  s.print(fmt::format(
-      "  ring AllReduce of {} B on {} ranks in {} memory, {} adds at {:.0f} Gb/s, {:.2f} us "
-      "launch, "
-      "pieces of {} B, programs look every {:.2f} us",
-      step.bytes, ring.ranks(), place(step.memory), place(step.reduce),
-      static_cast<double>(step.add_bps) * 1e-9, us(step.launch_ps), step.piece, us(step.grain_ps)));
-  if (step.memory != step.reduce) {
-    const pcie::GpuConfig& gpu = s.settings().gpu;
-    s.print(fmt::format(
-        "  copies to the host and back: {:.2f} us each piece, {}", us(gpu.bounce_copy_ps),
-        gpu.bounce_kbps == 0
-            ? std::string("no limit of the rate")
-            : fmt::format("{:.0f} Gb/s each way", static_cast<double>(gpu.bounce_kbps) * 1e-6)));
-  }
-  const double bus = collective::bus_bandwidth(ring.ranks(), step.bytes, median);
-  const double bus_bound = collective::bus_bandwidth(ring.ranks(), step.bytes, bound);
-  s.print(fmt::format(
-      "  {:.2f} us (of {}: {:.2f} to {:.2f}); algorithm {:.2f} GB/s, bus {:.2f} GB/s; the wire "
-      "alone: {:.2f} us, bus {:.2f} GB/s; PCIe {} B per rank",
-      us(median), times.size(), us(times.front()), us(times.back()),
-      collective::algorithm_bandwidth(step.bytes, median), bus, us(bound), bus_bound,
-      pcie_per_rank));
-  s.figure(name + ".time", us(median), "us");
-  s.figure(name + ".bus_bandwidth", bus, "GB/s");
-  s.figure(name + ".of_bound", 100 * us(bound) / us(median), "%");
-  s.figure(name + ".pcie_per_rank", static_cast<double>(pcie_per_rank), "B");
-}
-
 }  // namespace
 
 void run_allreduce(Session& s, const std::string& name, const AllReduceStep& step) {
+  if (step.nic) return run_nic_allreduce(s, name, step);
   AllReduce all(s, name, step);
-  const auto before = pcie_bytes(s);
-  std::vector<TimePs> times;
-  for (uint32_t i = 0; i < step.repeat; ++i) times.push_back(all.run(i));
-  const auto after = pcie_bytes(s);
-  uint64_t sum = 0;
-  for (size_t i = 0; i < after.size(); ++i) sum += after[i] - before[i];
   const uint64_t copies = step.memory == step.reduce ? 0 : 2 * step.bytes;
-  report(s, name, step, all.ring(), times, sum / after.size() / step.repeat + copies);
+  measure_allreduce(s, name, step, copies, [&](uint32_t i) { return all.run(i); });
 }
 
 }  // namespace rnic::sim

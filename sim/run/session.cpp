@@ -64,6 +64,7 @@ void Session::add_node(size_t index) {
   c.name = node_name(index);
   c.nic.data_w = settings_.data_w;
   c.nic.contexts = settings_.contexts;
+  c.nic.arp = settings_.arp;
   c.nic.seed = seed("nic." + c.name);
   if (!options_.wave_file.empty())
     c.nic.wave_file =
@@ -116,6 +117,7 @@ void Session::add_cable(wire::Link& link, const std::string& name) {
     tap.pcap = k.pcap.get();
   }
   tap.rules.pmtu = settings_.mtu;
+  tap.rules.allow_arp = settings_.arp;
   tap.rules.allow_trailer =
       (net() != nullptr && net()->config().telemetry != switching::IntMode::kOff) ||
       (settings_.congestion && settings_.congestion->mode != driver::CcMode::kDcqcn);

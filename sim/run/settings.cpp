@@ -2,6 +2,7 @@
 #include "sim/run/settings.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <numeric>
 
@@ -370,6 +371,21 @@ void read_flow(Reader& r, Flow& f, const Settings& s) {
     r.error("source", "device memory is for latency steps");
 }
 
+void read_nic_allreduce(Reader& r, AllReduceStep& a, const Settings& s) {
+  r.opt("repeat", a.repeat, unsigned_integer(1, 1000));
+  r.opt("grain", a.grain_ps, duration(10'000, 1'000'000'000));
+  r.opt("limit", a.limit_ps, duration(1, kLongestLimitPs));
+  const uint64_t row = s.data_w / 8;
+  if (!s.arp) r.error("engine", "needs NICs with arp_fsm: nic.arp");
+  if (s.topology != Topology::kSwitch) r.error("engine", "nic needs 'topology: switch'");
+  if (!std::has_single_bit(a.piece) || a.piece < row || a.piece > s.mtu)
+    r.error("piece", "of a NIC: a power of two from " + std::to_string(row) + " to the MTU, " +
+                         std::to_string(s.mtu));
+  if (a.bytes % (s.nodes * row) != 0)
+    r.error("size",
+            "of a NIC: a multiple of " + std::to_string(s.nodes * row) + ", chunks of whole rows");
+}
+
 void read_allreduce(Reader& r, AllReduceStep& a, const Settings& s) {
   constexpr uint64_t kMostPieces = 16384;  // of a rank: what an immediate numbers
   r.opt("size", a.bytes, bytes(64, 1u << 30));
@@ -377,6 +393,9 @@ void read_allreduce(Reader& r, AllReduceStep& a, const Settings& s) {
   const auto place = one_of<Memory>({{"host", Memory::kHost}, {"gpu", Memory::kGpu}});
   r.opt("memory", a.memory, place);
   a.reduce = a.memory;
+  r.opt("engine", a.nic, one_of<bool>({{"verbs", false}, {"nic", true}}));
+  r.list("against", a.against, text(), 0, 8);
+  if (a.nic) return read_nic_allreduce(r, a, s);
   r.opt("reduce", a.reduce, place);
   r.opt("add_rate", a.add_bps, bit_rate(1'000'000'000, 1'000'000'000'000'000));
   r.opt("launch", a.launch_ps, latency());
@@ -507,11 +526,14 @@ void read_world(scenario::Reader& r, Settings& s, const std::vector<NicKind>& ki
   r.child("nic", [&](Reader& n) {
     n.opt("data_w", s.data_w, power_of_two(128, 1024));
     n.opt("contexts", s.contexts, unsigned_integer(8, 16384));
+    n.opt("arp", s.arp);
     const auto is_ours = [&](const NicKind& k) {
-      return k.data_w == s.data_w && k.contexts == s.contexts;
+      return k.data_w == s.data_w && k.contexts == s.contexts && k.arp == s.arp;
     };
     if (!kinds.empty() && std::none_of(kinds.begin(), kinds.end(), is_ours))
-      n.error(n.has("contexts") ? "contexts" : "data_w",
+      n.error(n.has("contexts") ? "contexts"
+              : n.has("arp")    ? "arp"
+                                : "data_w",
               "this program has NICs of " + to_string(kinds));
     n.opt("mtu", s.mtu, power_of_two(256, 4096));
     n.opt("tx_start_threshold", s.host.tx_start_threshold, bytes(0, 4096));

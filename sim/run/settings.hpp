@@ -98,13 +98,15 @@ struct MissStep {
   uint32_t repeat = 16;  // pairs of QPs that are tried
 };
 
-// Ring AllReduce of floats over all nodes, in rank order, with WRITEs: the sums are made by each
-// rank's processor or GPU.
+// Ring AllReduce of floats over all nodes, in rank order: with WRITEs, the sums made by each rank's
+// processor or GPU, or by the NICs.
 struct AllReduceStep {
+  bool nic = false;                    // the NICs do it; `piece` is that of a packet
   uint64_t bytes = 1 << 20;            // of each rank's buffer
   uint64_t piece = 64 << 10;           // of a message, at most
   Memory memory = Memory::kHost;       // where the buffers are
   Memory reduce = Memory::kHost;       // who adds
+  std::vector<std::string> against;    // earlier steps that it is compared with
   uint64_t add_bps = 800'000'000'000;  // bits of sum per second
   TimePs launch_ps = 0;                // of each sum: a GPU starts a kernel
   uint32_t repeat = 1;
@@ -138,6 +140,7 @@ struct Settings {
   switching::SwitchConfig net;  // of kSwitch
   uint32_t data_w = 512;
   uint32_t contexts = 0;  // as in NicOptions
+  bool arp = false;       // likewise
   uint32_t mtu = 4096;
   wire::LinkConfig wire;
   wire::FaultSettings faults;

@@ -29,6 +29,8 @@ LEGAL = [
     dict(N_QP=1),
     dict(N_MSG=513, N_WQE=1024),
     dict(CORE_PS=1250, MAC_PS=1250, DATA_W=1024),
+    dict(N_GROUP=2, DEVMEM_BYTES=524288),
+    dict(N_GROUP=16, N_SLOT=16, N_STAGE=256, N_RING=256, DEVMEM_BYTES=2097152, DATA_W=128),
 ]
 ILLEGAL = [
     ("DATA_W", 333), ("N_CQ", 5000), ("DEVMEM_BYTES", 4194304), ("N_TXSLOT", 3),
@@ -37,7 +39,7 @@ ILLEGAL = [
     ("GEN_FCS", 2), ("N_MSIX", 0), ("N_MSIX", 65), ("N_EQ", 0), ("N_EQ", 300), ("N_CQ", 0),
     ("N_MR", 0), ("N_MR", 65536), ("N_PD", 0), ("N_PATH", 0), ("DEVMEM_BYTES", 1000),
     ("RX_BUF_BYTES", 100), ("N_RXPKT", 0), ("N_TXSLOT", 0), ("N_TXSLOT", 300), ("N_WQE", 8),
-    ("N_MSG", 0),
+    ("N_MSG", 0), ("N_GROUP", 3), ("N_GROUP", 32),
 ]
 
 
