@@ -15,7 +15,8 @@ module rnic_top #(
     parameter int unsigned N_MSIX = 32,
     parameter int unsigned N_WQE = 256,             // WQEs on chip
     parameter int unsigned N_MSG = 512,             // messages in flight
-    parameter int unsigned N_RQE = 1024,            // receive WQEs on chip
+    // receive WQEs on chip: 16 ahead of each of 256 QPs at most
+    parameter int unsigned N_RQE = (N_QP > 128) ? 4096 : (N_QP > 64) ? 2048 : 1024,
     parameter int unsigned N_TXSLOT = 64,           // packets being filled
     parameter int unsigned N_TAG = 128,             // read TLPs in flight
     parameter int unsigned DEVMEM_BYTES = 262144,
