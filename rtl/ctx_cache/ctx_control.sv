@@ -13,7 +13,7 @@ module ctx_control #(
     parameter int unsigned N_PIN = 7,
     parameter int unsigned N_SOFT = 9,
     parameter int unsigned N_FETCH = 8,
-    parameter int unsigned N_WB = 4,          // write backs under way, a power of two
+    parameter int unsigned N_WB = 8,          // write backs under way, a power of two
     parameter int unsigned IMG_W = 1024,      // all halves
     // Fixed by the above.
     parameter int unsigned SW = $clog2(N_CTX)
@@ -179,6 +179,7 @@ module ctx_control #(
   logic [PW-1:0] r_port_q, port_idx;
   logic [N_PORT-1:0] port_gnt;
   logic port_any, picking, pick, turn_last_q;
+  logic hint_may;  // there is a fetch and a write back for a hint
   logic [1:0] pick_why;
   // A turn waits for one lookup at most.
   logic turn_first;
@@ -193,7 +194,7 @@ module ctx_control #(
       .idx_o    (port_idx),
       .any_o    (port_any)
   );
-  assign pick = picking && (port_any || turn_ask_i || hint_valid);
+  assign pick = picking && (port_any || turn_ask_i || (hint_valid && hint_may));
   always_comb begin
     pick_why = WHY_HINT;
     pick_qpn = hint_qpn;
@@ -205,7 +206,7 @@ module ctx_control #(
       pick_qpn = turn_qpn_i;
     end
   end
-  assign hint_ready = picking && pick_why == WHY_HINT;
+  assign hint_ready = pick && pick_why == WHY_HINT;
   assign front_lk_o = pick;
   assign front_qpn_o = pick_qpn;
 
@@ -217,20 +218,22 @@ module ctx_control #(
   logic [7:0] f_gen_q[N_FETCH];
   logic [FW-1:0] f_new;
   logic coming, here, waits_wb, some_fetch;
-  logic wb_full;
+  logic wb_full, rd_room;
   logic [N_WB-1:0] wb_busy_q;
   logic [23:0] wb_qpn_q[N_WB];
   assign f_free = ~f_busy_q;
   // The last two are for those that are waited for.
-  logic [3:0] f_level;
-  assign some_fetch = (r_why_q == WHY_HINT) ? f_level < 4'(N_FETCH - 2) : f_level < 4'(N_FETCH);
+  logic [FW:0] f_level;
+  assign hint_may = f_level < (FW + 1)'(N_FETCH - 2) && !wb_full;
+  assign some_fetch = (r_why_q == WHY_HINT) ? f_level < (FW + 1)'(N_FETCH - 2) :
+                                              f_level < (FW + 1)'(N_FETCH);
   always_comb begin
     f_new = '0;
     f_level = '0;
     coming = 1'b0;
     for (int i = N_FETCH - 1; i >= 0; i--) begin
       if (f_free[i]) f_new = FW'(i);
-      if (f_busy_q[i]) f_level = f_level + 4'd1;
+      if (f_busy_q[i]) f_level = f_level + 1'b1;
       if (f_busy_q[i] && f_qpn_q[i] == r_qpn_q) coming = 1'b1;
     end
   end
@@ -309,7 +312,8 @@ module ctx_control #(
   assign way_slot = first | SW'(way_idx);
   assign live = (way_q & valid & ~dead) != '0;
   assign may_evict = (way_q & hard & valid) == '0;
-  assign commit = evicting && may_evict && (!live || (way_q & dirty) == '0 || !wb_full);
+  assign commit = evicting && may_evict && (!live || (way_q & dirty) == '0 || !wb_full) &&
+      (rd_room || r_zero_q);
 
   logic done;  // the request at hand is served or will be; else it steps back
   assign done = (checking && (here || coming || none)) || commit;
@@ -363,8 +367,8 @@ module ctx_control #(
   end
 
   // ------------------------------------------------------------------------------------ the fetch
-  logic rd_room;
-  logic [$clog2(N_FETCH+1)-1:0] rd_level;
+  localparam int unsigned RD_DEPTH = (N_FETCH < 8) ? N_FETCH : 8;
+  logic [$clog2(RD_DEPTH+1)-1:0] rd_level;
   rnic_pkg::dma_rd_req_t rd_new;
   localparam int unsigned RDREQ_W = $bits(rd_new);
   always_comb begin
@@ -375,7 +379,7 @@ module ctx_control #(
     rd_new.first = 1'b1;
     rd_new.qpn = r_qpn_q;
   end
-  stream_fifo_small #(.W(RDREQ_W), .DEPTH(N_FETCH), .LATENCY(0)) u_rd (
+  stream_fifo_small #(.W(RDREQ_W), .DEPTH(RD_DEPTH), .LATENCY(0)) u_rd (
       .clk_i,
       .rst_i,
       .in_valid (commit && !r_zero_q),

@@ -506,8 +506,8 @@ module rnic_top #(
   logic vd_valid;
   logic [1:0] vd_kind;
   rnic_pkg::rx_meta_t vd_meta;
-  logic early_valid;
-  logic [23:0] early_qpn;
+  logic early_valid, stored_valid;
+  logic [23:0] early_qpn, stored_qpn;
   logic cnt_tx_dropped__tx_buffer;
   logic cnt_rx_frames__rx_parser;
   logic [15:0] cnt_rx_bytes_amount__rx_parser;
@@ -1914,6 +1914,8 @@ module rnic_top #(
       .cnt_rx_raw_frames_o(cnt_rx_raw_frames__rx_buffer),
       .cnt_rx_raw_drops_o(cnt_rx_raw_drops__rx_buffer),
       .level_rows_o(rx_level_rows),
+      .stored_o(stored_valid),
+      .stored_qpn_o(stored_qpn),
       .trc_valid_o(trc_valid_o[11]),
       .trc_o(trc_o[704+:64]),
       .trc_sampled_o(trc_sampled_o[11])
@@ -1942,7 +1944,10 @@ module rnic_top #(
       .rxd_cnt,
       .rxd_last
   );
-  rx_dispatch u_rx_dispatch (
+  // A response may wait for a context that is away; requests then go on.
+  rx_dispatch #(
+      .RESP_DEPTH((N_CTX == N_QP) ? 0 : 8)
+  ) u_rx_dispatch (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
       .rxm_valid,
@@ -2956,13 +2961,14 @@ module rnic_top #(
     assign trc_o[1471:1344] = '0;
     assign trc_sampled_o[22:21] = '0;
     logic unused_cached;
-    assign unused_cached = ^{early_valid, early_qpn, pin, pin_qpn, cfg_qp_ctx_base_addr, rd6_ready,
+    assign unused_cached = ^{early_valid, early_qpn, stored_valid, stored_qpn, pin, pin_qpn, cfg_qp_ctx_base_addr, rd6_ready,
         wr4_req_ready, wr4_dat_ready, fail_cx_ready};
   end else begin : gen_cached
     ctx_cache #(
         .DATA_W(DATA_W),
         .N_CTX(N_CTX),
-        .N_QP(N_QP)
+        .N_QP(N_QP),
+        .N_PKT(N_RXPKT + 8)
     ) u_ctx_cache (
         .clk_i(core_clk_i),
         .rst_i(core_rst),
@@ -3065,6 +3071,9 @@ module rnic_top #(
         .turn_out_qpn(turn_qpn),
         .rx_hint_i(early_valid),
         .rx_hint_qpn_i(early_qpn),
+        .rx_stored_i(stored_valid),
+        .rx_stored_qpn_i(stored_qpn),
+        .rx_taken_i(pk_valid && pk_ready),
         .tx_hint_i(wqe_req_valid && wqe_req_ready),
         .tx_hint_qpn_i(wqe_req_qpn),
         .rdreq_valid(rd6_valid),

@@ -71,6 +71,16 @@ class CacheWorld {
 
   bool exists(uint32_t qpn) const { return kConn.get(half_[qpn][kHalfConn], "exists") != 0; }
 
+  // A packet is stored; the oldest goes on.
+  void store_packet(uint32_t qpn) {
+    stored_next_ = qpn;
+    bench.tick();
+  }
+  void take_packet() {
+    take_next_ = true;
+    bench.tick();
+  }
+
   // Creates a QP as cmd_unit and the owners do.
   void create(uint32_t qpn) { command(qpn, true); }
   void destroy(uint32_t qpn) { command(qpn, false); }
@@ -130,6 +140,7 @@ class CacheWorld {
   // what was seen
   uint64_t reads = 0, writes = 0, hits = 0, misses = 0, fails = 0, lost = 0, turns_out = 0,
            traced = 0;
+  unsigned waiting = 0;     // packets that are stored
   size_t most_placing = 0;  // write backs whose data had all come and that were not placed
   uint64_t last_rdreq_cycle = 0, last_data_cycle = 0;
   std::map<uint32_t, uint64_t> failed_qps;
@@ -470,6 +481,15 @@ class CacheWorld {
     top.turn_out_ready = !stall_();
     top.rx_hint_i = active_ && random_.chance(config.hints);
     top.rx_hint_qpn_i = random_.chance(0.1) ? static_cast<uint32_t>(random_.bits(24)) : any_qp();
+    // Packets are stored and go on, also in one cycle.
+    top.rx_stored_i = stored_next_ || (active_ && waiting < 50 && random_.chance(2 * config.hints));
+    top.rx_stored_qpn_i = stored_next_.value_or(any_qp());
+    stored_next_.reset();
+    waiting += top.rx_stored_i;
+    top.rx_taken_i =
+        waiting != 0 && (take_next_ || (active_ && random_.chance(2 * config.hints)));
+    take_next_ = false;
+    waiting -= top.rx_taken_i;
     top.tx_hint_i = active_ && random_.chance(config.hints);
     top.tx_hint_qpn_i = any_qp();
     top.fail_ready = !stall_();
@@ -728,9 +748,13 @@ class CacheWorld {
     reads = misses = traced;
     top.pin_i = 0;
     top.turn_in_valid = top.rx_hint_i = top.tx_hint_i = top.rdrsp_valid = top.wr_placed_i = 0;
+    top.rx_stored_i = top.rx_taken_i = 0;
+    waiting = 0;
   }
 
   std::vector<uint32_t> out_order_;
+  std::optional<uint32_t> stored_next_;
+  bool take_next_ = false;
   uint64_t re_before_ = 0;
   std::array<Write, 4> applied_;
   std::optional<uint32_t> lost_with_last_, lost_now_;

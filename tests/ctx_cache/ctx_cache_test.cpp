@@ -178,6 +178,34 @@ TEST_CASE("turns that have their context pass one that waits") {
   CHECK(w.read_qps.size() < 8);
 }
 
+TEST_CASE("of the packets that wait, only those that come next have their contexts fetched") {
+  Wide w("world", quiet(20));
+  for (uint32_t qpn = 0; qpn < 100; ++qpn) w.create(qpn);
+  w.bench.tick(200);
+  w.read_qps.clear();
+  // Away: the first ones created.
+  for (uint32_t qpn = 0; qpn < 24; ++qpn) w.store_packet(qpn);
+  w.bench.tick(500);
+  std::set<uint32_t> want;
+  for (uint32_t qpn = 0; qpn < 8; ++qpn) want.insert(qpn);
+  CHECK(w.read_qps == want);
+  for (uint32_t next = 8; next < 24; ++next) {
+    w.take_packet();
+    w.bench.tick(200);
+    want.insert(next);
+    CHECK(w.read_qps == want);
+  }
+  // Here, and so answered like any other that is here.
+  CHECK(w.look(23) == 3);
+  // Packets that go on as they are stored, and more than can be named: nothing is left behind.
+  for (int i = 0; i < 8; ++i) w.take_packet();
+  CHECK(w.waiting == 0);
+  w.read_qps.clear();
+  w.store_packet(40);
+  w.bench.tick(200);
+  CHECK(w.read_qps == std::set<uint32_t>{40});
+}
+
 TEST_CASE("a reset in the middle of everything starts anew") {
   Small w("world");
   for (int i = 0; i < 3; ++i) {
