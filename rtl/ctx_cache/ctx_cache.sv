@@ -132,6 +132,10 @@ module ctx_cache #(
     input  logic rx_stored_i,
     input  logic [23:0] rx_stored_qpn_i,
     input  logic rx_taken_i,
+    // An answer of this QP enters the list of those that are sent next; the first of it is looked at.
+    input  logic answer_i,
+    input  logic [23:0] answer_qpn_i,
+    input  logic answered_i,
     input  logic tx_hint_i,
     input  logic [23:0] tx_hint_qpn_i,
 
@@ -403,6 +407,7 @@ module ctx_cache #(
   logic hint_valid, hint_ready;
   logic [23:0] hint_qpn;
   ctx_hints #(
+      .N_QP(N_QP),
       .N_PKT(N_PKT)
   ) u_hints (
       .clk_i,
@@ -413,6 +418,9 @@ module ctx_cache #(
       .stored_i(rx_stored_i),
       .stored_qpn_i(rx_stored_qpn_i),
       .taken_i(rx_taken_i),
+      .answer_i(answer_i),
+      .answer_qpn_i(answer_qpn_i),
+      .answered_i(answered_i),
       .wqe_i(tx_hint_i && calm),
       .wqe_qpn_i(tx_hint_qpn_i),
       .hint_valid,

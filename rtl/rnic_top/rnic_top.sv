@@ -506,8 +506,8 @@ module rnic_top #(
   logic vd_valid;
   logic [1:0] vd_kind;
   rnic_pkg::rx_meta_t vd_meta;
-  logic early_valid, stored_valid;
-  logic [23:0] early_qpn, stored_qpn;
+  logic early_valid, stored_valid, answer_valid, answered;
+  logic [23:0] early_qpn, stored_qpn, answer_qpn;
   logic cnt_tx_dropped__tx_buffer;
   logic cnt_rx_frames__rx_parser;
   logic [15:0] cnt_rx_bytes_amount__rx_parser;
@@ -2208,6 +2208,9 @@ module rnic_top #(
       .re_lk_qpn(ctx_re_lk_qpn),
       .re_ctx_valid(ctx_re_ctx_valid),
       .re_ctx(ctx_re_ctx),
+      .answer_o(answer_valid),
+      .answer_qpn_o(answer_qpn),
+      .answered_o(answered),
       .qpi_valid(qpi_valid[6]),
       .qpi_ready(qpi_ready[6]),
       .qpi,
@@ -2961,8 +2964,9 @@ module rnic_top #(
     assign trc_o[1471:1344] = '0;
     assign trc_sampled_o[22:21] = '0;
     logic unused_cached;
-    assign unused_cached = ^{early_valid, early_qpn, stored_valid, stored_qpn, pin, pin_qpn, cfg_qp_ctx_base_addr, rd6_ready,
-        wr4_req_ready, wr4_dat_ready, fail_cx_ready};
+    assign unused_cached = ^{early_valid, early_qpn, stored_valid, stored_qpn, answer_valid,
+        answer_qpn, answered, pin, pin_qpn, cfg_qp_ctx_base_addr, rd6_ready, wr4_req_ready,
+        wr4_dat_ready, fail_cx_ready};
   end else begin : gen_cached
     ctx_cache #(
         .DATA_W(DATA_W),
@@ -3074,6 +3078,9 @@ module rnic_top #(
         .rx_stored_i(stored_valid),
         .rx_stored_qpn_i(stored_qpn),
         .rx_taken_i(pk_valid && pk_ready),
+        .answer_i(answer_valid),
+        .answer_qpn_i(answer_qpn),
+        .answered_i(answered),
         .tx_hint_i(wqe_req_valid && wqe_req_ready),
         .tx_hint_qpn_i(wqe_req_qpn),
         .rdreq_valid(rd6_valid),

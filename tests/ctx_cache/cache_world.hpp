@@ -76,6 +76,10 @@ class CacheWorld {
     stored_next_ = qpn;
     bench.tick();
   }
+  void list_answer(uint32_t qpn) {
+    answer_next_ = qpn;
+    bench.tick();
+  }
   void take_packet() {
     take_next_ = true;
     bench.tick();
@@ -140,7 +144,7 @@ class CacheWorld {
   // what was seen
   uint64_t reads = 0, writes = 0, hits = 0, misses = 0, fails = 0, lost = 0, turns_out = 0,
            traced = 0;
-  unsigned waiting = 0;     // packets that are stored
+  unsigned waiting = 0, answers = 0;  // packets that are stored, answers that wait
   size_t most_placing = 0;  // write backs whose data had all come and that were not placed
   uint64_t last_rdreq_cycle = 0, last_data_cycle = 0;
   std::map<uint32_t, uint64_t> failed_qps;
@@ -490,6 +494,14 @@ class CacheWorld {
         waiting != 0 && (take_next_ || (active_ && random_.chance(2 * config.hints)));
     take_next_ = false;
     waiting -= top.rx_taken_i;
+    // Answers enter their list and are looked at, not in one cycle.
+    top.answered_i = answers != 0 && active_ && random_.chance(2 * config.hints);
+    answers -= top.answered_i;
+    top.answer_i =
+        answer_next_ || (active_ && answers < NQp - 1 && random_.chance(2 * config.hints));
+    top.answer_qpn_i = answer_next_.value_or(any_qp());
+    answer_next_.reset();
+    answers += top.answer_i;
     top.tx_hint_i = active_ && random_.chance(config.hints);
     top.tx_hint_qpn_i = any_qp();
     top.fail_ready = !stall_();
@@ -748,12 +760,12 @@ class CacheWorld {
     reads = misses = traced;
     top.pin_i = 0;
     top.turn_in_valid = top.rx_hint_i = top.tx_hint_i = top.rdrsp_valid = top.wr_placed_i = 0;
-    top.rx_stored_i = top.rx_taken_i = 0;
-    waiting = 0;
+    top.rx_stored_i = top.rx_taken_i = top.answer_i = top.answered_i = 0;
+    waiting = answers = 0;
   }
 
   std::vector<uint32_t> out_order_;
-  std::optional<uint32_t> stored_next_;
+  std::optional<uint32_t> stored_next_, answer_next_;
   bool take_next_ = false;
   uint64_t re_before_ = 0;
   std::array<Write, 4> applied_;

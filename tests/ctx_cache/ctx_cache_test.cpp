@@ -204,6 +204,13 @@ TEST_CASE("of the packets that wait, only those that come next have their contex
   w.store_packet(40);
   w.bench.tick(200);
   CHECK(w.read_qps == std::set<uint32_t>{40});
+  // Answers that wait, likewise.
+  w.read_qps.clear();
+  want.clear();
+  for (uint32_t qpn = 50; qpn < 62; ++qpn) w.list_answer(qpn);
+  w.bench.tick(500);
+  for (uint32_t qpn = 50; qpn < 58; ++qpn) want.insert(qpn);
+  CHECK(w.read_qps == want);
 }
 
 TEST_CASE("a reset in the middle of everything starts anew") {
