@@ -144,7 +144,7 @@ class CacheWorld {
   // what was seen
   uint64_t reads = 0, writes = 0, hits = 0, misses = 0, fails = 0, lost = 0, turns_out = 0,
            traced = 0;
-  unsigned waiting = 0, answers = 0;  // packets that are stored, answers that wait
+  unsigned waiting = 0, listed = 0;  // packets that are stored, answers that wait
   size_t most_placing = 0;  // write backs whose data had all come and that were not placed
   uint64_t last_rdreq_cycle = 0, last_data_cycle = 0;
   std::map<uint32_t, uint64_t> failed_qps;
@@ -495,13 +495,13 @@ class CacheWorld {
     take_next_ = false;
     waiting -= top.rx_taken_i;
     // Answers enter their list and are looked at, not in one cycle.
-    top.answered_i = answers != 0 && active_ && random_.chance(2 * config.hints);
-    answers -= top.answered_i;
+    top.answered_i = listed != 0 && active_ && random_.chance(2 * config.hints);
+    listed -= top.answered_i;
     top.answer_i =
-        answer_next_ || (active_ && answers < NQp - 1 && random_.chance(2 * config.hints));
+        answer_next_ || (active_ && listed < NQp - 1 && random_.chance(2 * config.hints));
     top.answer_qpn_i = answer_next_.value_or(any_qp());
     answer_next_.reset();
-    answers += top.answer_i;
+    listed += top.answer_i;
     top.tx_hint_i = active_ && random_.chance(config.hints);
     top.tx_hint_qpn_i = any_qp();
     top.fail_ready = !stall_();
@@ -761,7 +761,7 @@ class CacheWorld {
     top.pin_i = 0;
     top.turn_in_valid = top.rx_hint_i = top.tx_hint_i = top.rdrsp_valid = top.wr_placed_i = 0;
     top.rx_stored_i = top.rx_taken_i = top.answer_i = top.answered_i = 0;
-    waiting = answers = 0;
+    waiting = listed = 0;
   }
 
   std::vector<uint32_t> out_order_;
