@@ -69,7 +69,7 @@ module rx_chain #(
     .row_valid, .row_ready, .row_data, .row_first, .row_last, .row_off, .row_len,
     .raw_rx_valid, .raw_rx_ready, .raw_rx_data, .raw_rx_cnt, .raw_rx_last,
     .cnt_rx_buffer_drops_o(cnt_o[9]), .cnt_rx_raw_frames_o(cnt_o[8]), .cnt_rx_raw_drops_o(cnt_o[7]),
-    .level_rows_o,
+    .level_rows_o, .stored_o(), .stored_qpn_o(),
     .trc_valid_o(unused_t1), .trc_o(unused_trc1), .trc_sampled_o(unused_s1)
   );
 
