@@ -132,7 +132,7 @@ module ctx_cache #(
     input  logic rx_stored_i,
     input  logic [23:0] rx_stored_qpn_i,
     input  logic rx_taken_i,
-    // An answer of this QP enters the list of those that are sent next; the first of it is looked at.
+    // An answer of this QP enters the list of those that are sent next; its first is looked at.
     input  logic answer_i,
     input  logic [23:0] answer_qpn_i,
     input  logic answered_i,

@@ -3,8 +3,8 @@
 // rx_responder, responses and CNPs to rx_completer. Tells rx_placer, in packet order, who decides
 // about the payload. Throughput: one packet per cycle. Latency: 0 cycles
 // (combinational from rxm to req, resp and ord). rxm_ready depends on rxm_valid (by its opcode) and
-// on the receiver's ready. With RESP_DEPTH so many responses may wait for rx_completer while requests
-// go on to rx_responder; one that finds none waiting still passes in the same cycle.
+// on the receiver's ready. With RESP_DEPTH so many responses may wait for rx_completer while
+// requests go on to rx_responder; one that finds none waiting still passes in the same cycle.
 // READ responses and ATOMIC ACKs always leave a note: rx_completer decides about each of them.
 // Dropped: the payload of CNPs and ACKs, which must have none.
 module rx_dispatch #(

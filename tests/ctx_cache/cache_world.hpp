@@ -145,7 +145,7 @@ class CacheWorld {
   uint64_t reads = 0, writes = 0, hits = 0, misses = 0, fails = 0, lost = 0, turns_out = 0,
            traced = 0;
   unsigned waiting = 0, listed = 0;  // packets that are stored, answers that wait
-  size_t most_placing = 0;  // write backs whose data had all come and that were not placed
+  size_t most_placing = 0;           // write backs whose data had all come and that were not placed
   uint64_t last_rdreq_cycle = 0, last_data_cycle = 0;
   std::map<uint32_t, uint64_t> failed_qps;
   std::set<uint32_t> read_qps;
@@ -490,8 +490,7 @@ class CacheWorld {
     top.rx_stored_qpn_i = stored_next_.value_or(any_qp());
     stored_next_.reset();
     waiting += top.rx_stored_i;
-    top.rx_taken_i =
-        waiting != 0 && (take_next_ || (active_ && random_.chance(2 * config.hints)));
+    top.rx_taken_i = waiting != 0 && (take_next_ || (active_ && random_.chance(2 * config.hints)));
     take_next_ = false;
     waiting -= top.rx_taken_i;
     // Answers enter their list and are looked at, not in one cycle.
