@@ -1820,7 +1820,7 @@ RNIC_ASSERT(offsetof(struct rnic_rq_wqe_mem, seg2_lkey) == 48, "rq_wqe.seg2_lkey
 RNIC_ASSERT(offsetof(struct rnic_rq_wqe_mem, seg2_len) == 52, "rq_wqe.seg2_len");
 RNIC_ASSERT(offsetof(struct rnic_rq_wqe_mem, seg2_va) == 56, "rq_wqe.seg2_va");
 
-/* Byte 0, bit 0, 64 bits: As in wqe. */
+/* Byte 0, bit 0, 64 bits: 0: next block. Anything else is refused, LOC_QP_OP_ERR. */
 static inline rnic_u64 rnic_rq_wqe_get_next(const void *d)
 {
 	return (rnic_u64)rnic_get_le(d, 0, 8);

@@ -3344,7 +3344,7 @@ class BasicRqWqe {
   constexpr Storage& storage() { return storage_; }
   [[nodiscard]] constexpr const Storage& storage() const { return storage_; }
 
-  // Byte 0, bit 0, 64 bits: As in wqe.
+  // Byte 0, bit 0, 64 bits: 0: next block. Anything else is refused, LOC_QP_OP_ERR.
   [[nodiscard]] constexpr std::uint64_t next() const {
     return static_cast<std::uint64_t>(detail::get_bits(storage_, 0, 64));
   }

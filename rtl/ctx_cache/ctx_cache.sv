@@ -9,7 +9,8 @@ module ctx_cache #(
     parameter int unsigned DATA_W = 512,
     parameter int unsigned N_CTX = 64,
     parameter int unsigned N_QP = 1024,
-    parameter int unsigned N_FETCH = 8
+    parameter int unsigned N_PKT = 2048,  // stored packets, at most
+    parameter int unsigned N_FETCH = 16   // a power of two
 ) (
     input  logic clk_i,
     input  logic rst_i,
@@ -124,9 +125,17 @@ module ctx_cache #(
     output logic turn_out_valid,
     input  logic turn_out_ready,
     output logic [23:0] turn_out_qpn,
-    // Hints: a packet to this QP arrives; WQEs of this QP are fetched.
+    // Hints: a packet to this QP arrives; it is stored; the oldest that is stored goes on; WQEs of
+    // this QP are fetched.
     input  logic rx_hint_i,
     input  logic [23:0] rx_hint_qpn_i,
+    input  logic rx_stored_i,
+    input  logic [23:0] rx_stored_qpn_i,
+    input  logic rx_taken_i,
+    // An answer of this QP enters the list of those that are sent next; its first is looked at.
+    input  logic answer_i,
+    input  logic [23:0] answer_qpn_i,
+    input  logic answered_i,
     input  logic tx_hint_i,
     input  logic [23:0] tx_hint_qpn_i,
 
@@ -393,32 +402,31 @@ module ctx_cache #(
   );
 
   // ---------------------------------------------------------------------------------------- hints
-  // What does not fit is forgotten. With many turns ahead a context that is fetched with its WQEs
-  // would be gone again before its turn.
-  logic hint_valid, hint_ready, hint_put, hint_room, tx_wait_q;
-  logic [23:0] hint_qpn, tx_qpn_q;
-  logic [3:0] hint_level;
-  assign hint_put = rx_hint_i || tx_wait_q;
-  stream_fifo_small #(.W(24), .DEPTH(8), .LATENCY(0)) u_hints (
+  // With many turns ahead a context that is fetched with its WQEs would be gone again before its
+  // turn.
+  logic hint_valid, hint_ready;
+  logic [23:0] hint_qpn;
+  ctx_hints #(
+      .N_QP(N_QP),
+      .N_PKT(N_PKT)
+  ) u_hints (
       .clk_i,
       .rst_i,
-      .in_valid (hint_put && on),
-      .in_ready (hint_room),
-      .in_data  (rx_hint_i ? rx_hint_qpn_i : tx_qpn_q),
-      .out_valid(hint_valid),
-      .out_ready(hint_ready),
-      .out_data (hint_qpn),
-      .level_o  (hint_level)
+      .on_i(on),
+      .bth_i(rx_hint_i),
+      .bth_qpn_i(rx_hint_qpn_i),
+      .stored_i(rx_stored_i),
+      .stored_qpn_i(rx_stored_qpn_i),
+      .taken_i(rx_taken_i),
+      .answer_i(answer_i),
+      .answer_qpn_i(answer_qpn_i),
+      .answered_i(answered_i),
+      .wqe_i(tx_hint_i && calm),
+      .wqe_qpn_i(tx_hint_qpn_i),
+      .hint_valid,
+      .hint_ready,
+      .hint_qpn
   );
-  always_ff @(posedge clk_i) begin
-    if (tx_hint_i && calm) begin
-      tx_wait_q <= 1'b1;
-      tx_qpn_q <= tx_hint_qpn_i;
-    end else if (!rx_hint_i) begin
-      tx_wait_q <= 1'b0;
-    end
-    if (rst_i) tx_wait_q <= 1'b0;
-  end
 
   // ----------------------------------------------------------------------------------- controller
   ctx_control #(
@@ -522,7 +530,7 @@ module ctx_cache #(
       3'(port_hit[Q]);
 
   logic unused;
-  assign unused = ^{find_slot, hint_level, hint_room, c_ready, c_answer, c_look, c_hit, c_ask,
+  assign unused = ^{find_slot, c_ready, c_answer, c_look, c_hit, c_ask,
                     c_qpn, c_ctx};
 
   `RNIC_ASSERT(one_writer, (own_wr & img_wr) == '0)

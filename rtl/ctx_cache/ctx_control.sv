@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The controller: decides which context is fetched, which one makes room, and puts all halves of a
 // context in their place together. One decision at a time, 3 cycles each; up to N_FETCH contexts
-// under way. A miss is asked for at rd 4 cycles after its lookup; its context is on chip 3 cycles
-// after its last data came. A request that cannot be served now (all of its set in use, no free
-// fetch, its write back under way) steps back for the others and comes again.
+// under way, and up to N_WB write backs. A miss is asked for at rd 4 cycles after its lookup; its
+// context is on chip 3 cycles after its last data came. A request that cannot be served now (all of
+// its set in use, no free fetch, its write back under way) steps back for the others and comes
+// again.
 `include "rnic_assert.svh"
 module ctx_control #(
     parameter int unsigned DATA_W = 512,
@@ -12,6 +13,7 @@ module ctx_control #(
     parameter int unsigned N_PIN = 7,
     parameter int unsigned N_SOFT = 9,
     parameter int unsigned N_FETCH = 8,
+    parameter int unsigned N_WB = 8,          // write backs under way, a power of two
     parameter int unsigned IMG_W = 1024,      // all halves
     // Fixed by the above.
     parameter int unsigned SW = $clog2(N_CTX)
@@ -126,6 +128,7 @@ module ctx_control #(
   localparam int unsigned ROWS = (BYTES + B - 1) / B;
   localparam int unsigned RW = (ROWS > 1) ? $clog2(ROWS) : 1;
   localparam int unsigned FW = $clog2(N_FETCH);
+  localparam int unsigned WW = $clog2(N_WB);
   localparam int unsigned PW = $clog2(N_PORT);
   localparam int unsigned LAST = BYTES - (ROWS - 1) * B;
   if (BYTES > rnic_regs_pkg::CTX_STRIDE) begin : gen_bad_image
@@ -176,6 +179,7 @@ module ctx_control #(
   logic [PW-1:0] r_port_q, port_idx;
   logic [N_PORT-1:0] port_gnt;
   logic port_any, picking, pick, turn_last_q;
+  logic hint_may;  // there is a fetch and a write back for a hint
   logic [1:0] pick_why;
   // A turn waits for one lookup at most.
   logic turn_first;
@@ -190,7 +194,7 @@ module ctx_control #(
       .idx_o    (port_idx),
       .any_o    (port_any)
   );
-  assign pick = picking && (port_any || turn_ask_i || hint_valid);
+  assign pick = picking && (port_any || turn_ask_i || (hint_valid && hint_may));
   always_comb begin
     pick_why = WHY_HINT;
     pick_qpn = hint_qpn;
@@ -202,7 +206,7 @@ module ctx_control #(
       pick_qpn = turn_qpn_i;
     end
   end
-  assign hint_ready = picking && pick_why == WHY_HINT;
+  assign hint_ready = pick && pick_why == WHY_HINT;
   assign front_lk_o = pick;
   assign front_qpn_o = pick_qpn;
 
@@ -214,19 +218,22 @@ module ctx_control #(
   logic [7:0] f_gen_q[N_FETCH];
   logic [FW-1:0] f_new;
   logic coming, here, waits_wb, some_fetch;
-  logic wb_busy;
-  logic [23:0] wb_qpn_q;
+  logic wb_full, rd_room;
+  logic [N_WB-1:0] wb_busy_q;
+  logic [23:0] wb_qpn_q[N_WB];
   assign f_free = ~f_busy_q;
   // The last two are for those that are waited for.
-  logic [3:0] f_level;
-  assign some_fetch = (r_why_q == WHY_HINT) ? f_level < 4'(N_FETCH - 2) : f_level < 4'(N_FETCH);
+  logic [FW:0] f_level;
+  assign hint_may = f_level < (FW + 1)'(N_FETCH - 2) && !wb_full;
+  assign some_fetch = (r_why_q == WHY_HINT) ? f_level < (FW + 1)'(N_FETCH - 2) :
+                                              f_level < (FW + 1)'(N_FETCH);
   always_comb begin
     f_new = '0;
     f_level = '0;
     coming = 1'b0;
     for (int i = N_FETCH - 1; i >= 0; i--) begin
       if (f_free[i]) f_new = FW'(i);
-      if (f_busy_q[i]) f_level = f_level + 4'd1;
+      if (f_busy_q[i]) f_level = f_level + 1'b1;
       if (f_busy_q[i] && f_qpn_q[i] == r_qpn_q) coming = 1'b1;
     end
   end
@@ -289,7 +296,6 @@ module ctx_control #(
   assign ahead = cand & (8'hFF << rot_q);
   assign from = (ahead != '0) ? ahead : cand;
   assign pick_way = from & (~from + 8'd1);
-  assign waits_wb = wb_busy && wb_qpn_q == r_qpn_q;
 
   // A query is what goes before CREATE: it gets a place for a QP that does not exist.
   logic is_query, none, place, may_evict, commit, zero, r_zero_q, live;
@@ -306,7 +312,8 @@ module ctx_control #(
   assign way_slot = first | SW'(way_idx);
   assign live = (way_q & valid & ~dead) != '0;
   assign may_evict = (way_q & hard & valid) == '0;
-  assign commit = evicting && may_evict && (!live || (way_q & dirty) == '0 || !wb_busy);
+  assign commit = evicting && may_evict && (!live || (way_q & dirty) == '0 || !wb_full) &&
+      (rd_room || r_zero_q);
 
   logic done;  // the request at hand is served or will be; else it steps back
   assign done = (checking && (here || coming || none)) || commit;
@@ -360,8 +367,8 @@ module ctx_control #(
   end
 
   // ------------------------------------------------------------------------------------ the fetch
-  logic rd_room;
-  logic [$clog2(N_FETCH+1)-1:0] rd_level;
+  localparam int unsigned RD_DEPTH = (N_FETCH < 8) ? N_FETCH : 8;
+  logic [$clog2(RD_DEPTH+1)-1:0] rd_level;
   rnic_pkg::dma_rd_req_t rd_new;
   localparam int unsigned RDREQ_W = $bits(rd_new);
   always_comb begin
@@ -372,7 +379,7 @@ module ctx_control #(
     rd_new.first = 1'b1;
     rd_new.qpn = r_qpn_q;
   end
-  stream_fifo_small #(.W(RDREQ_W), .DEPTH(N_FETCH), .LATENCY(0)) u_rd (
+  stream_fifo_small #(.W(RDREQ_W), .DEPTH(RD_DEPTH), .LATENCY(0)) u_rd (
       .clk_i,
       .rst_i,
       .in_valid (commit && !r_zero_q),
@@ -512,24 +519,49 @@ module ctx_control #(
     if (rst_i) fill_q <= '0;
   end
 
-  // ------------------------------------------------------------------------------- the write back
-  // LOAD has the copy; the context is asked for again only when its last row is on the bus.
-  typedef enum logic [2:0] {W_IDLE, W_LOAD, W_REQ, W_DATA, W_PLACED} wb_e;
+  // ------------------------------------------------------------------------------ the write backs
+  // A copy is kept in the cycle after its commit and leaves in the order of commits: behind a
+  // packet's payload it waits long. The context is asked for again only when its last row is on the
+  // bus.
+  typedef enum logic [1:0] {W_IDLE, W_REQ, W_DATA} wb_e;
   wb_e w_q;
-  logic [ROWS*DATA_W-1:0] w_data_q;
+  logic [WW-1:0] wb_in_q, wb_out_q, wb_old_q;  // the next to keep, to send, to be placed
+  logic [WW:0] wb_level_q, wb_unsent_q;
+  logic [WW-1:0] l_at_q;
+  logic [23:0] l_qpn_q;
+  logic [7:0] l_gen_q;
+  logic [ROWS*DATA_W-1:0] w_image, w_data_q;
   logic [RW-1:0] w_row_q;
-  logic [7:0] w_gen_q;
-  logic w_last;
-  assign wb_busy = w_q != W_IDLE;
+  logic [23:0] w_qpn;
+  logic wb_go, wb_kept_q, w_start, w_last;
+  assign wb_full = wb_level_q == (WW + 1)'(N_WB);
+  assign wb_go = commit && live && (way_q & dirty) != '0;
+  assign w_start = w_q == W_IDLE && wb_unsent_q != '0;
   assign w_last = w_row_q == RW'(ROWS - 1);
-  assign gen_wr_o = w_q == W_LOAD;
-  assign gen_qpn_o = wb_qpn_q;
-  assign gen_o = w_gen_q;
+  assign gen_wr_o = wb_kept_q;
+  assign gen_qpn_o = l_qpn_q;
+  assign gen_o = l_gen_q;
+  always_comb begin
+    waits_wb = 1'b0;
+    for (int i = 0; i < N_WB; i++) begin
+      if (wb_busy_q[i] && wb_qpn_q[i] == r_qpn_q) waits_wb = 1'b1;
+    end
+  end
+  ram_sdp #(.W(ROWS * DATA_W), .DEPTH(N_WB)) u_images (
+      .clk_i,
+      .wr_en_i  (wb_kept_q),
+      .wr_addr_i(l_at_q),
+      .wr_data_i((ROWS * DATA_W)'({MARK, l_gen_q, l_qpn_q, stolen_i})),
+      .rd_en_i  (w_start),
+      .rd_addr_i(wb_out_q),
+      .rd_data_o(w_image)
+  );
+  assign w_qpn = wb_qpn_q[wb_out_q];
   always_comb begin
     wr_req = '0;
-    wr_req.addr = base_q + 64'(wb_qpn_q) * 64'(rnic_regs_pkg::CTX_STRIDE);
+    wr_req.addr = base_q + 64'(w_qpn) * 64'(rnic_regs_pkg::CTX_STRIDE);
     wr_req.len = 13'(BYTES);
-    wr_req.qpn = wb_qpn_q;
+    wr_req.qpn = w_qpn;
   end
   assign wr_req_valid = w_q == W_REQ;
   assign wr_dat_valid = w_q == W_DATA;
@@ -537,28 +569,48 @@ module ctx_control #(
   assign wr_dat_cnt = w_last ? 8'(LAST) : 8'(B);
   assign wr_dat_last = w_last;
   always_ff @(posedge clk_i) begin
+    wb_kept_q <= wb_go;
+    if (wb_go) begin
+      l_at_q <= wb_in_q;
+      l_qpn_q <= gone_qpn_o;
+      l_gen_q <= gen_q[way_slot] + 8'd1;
+      wb_qpn_q[wb_in_q] <= gone_qpn_o;
+      wb_busy_q[wb_in_q] <= 1'b1;
+      wb_in_q <= wb_in_q + 1'b1;
+    end
+    if (wr_placed_i) begin
+      wb_busy_q[wb_old_q] <= 1'b0;
+      wb_old_q <= wb_old_q + 1'b1;
+    end
+    wb_level_q <= wb_level_q + (WW + 1)'(wb_go) - (WW + 1)'(wr_placed_i);
+    wb_unsent_q <= wb_unsent_q + (WW + 1)'(wb_kept_q) - (WW + 1)'(w_start);
     unique case (w_q)
-      W_IDLE:
-      if (commit && live && (way_q & dirty) != '0) begin
-        w_q <= W_LOAD;
-        wb_qpn_q <= gone_qpn_o;
-        w_gen_q <= gen_q[way_slot] + 8'd1;
-      end
-      W_LOAD: begin
-        w_q <= W_REQ;
-        w_data_q <= (ROWS * DATA_W)'({MARK, w_gen_q, wb_qpn_q, stolen_i});
+      W_IDLE: if (w_start) w_q <= W_REQ;
+      W_REQ: begin
+        w_data_q <= w_image;
         w_row_q <= '0;
+        if (wr_req_ready) w_q <= W_DATA;
       end
-      W_REQ: if (wr_req_ready) w_q <= W_DATA;
-      W_DATA:
+      default:
       if (wr_dat_ready) begin
         if (ROWS > 1) w_data_q <= w_data_q >> DATA_W;
         w_row_q <= w_row_q + 1'b1;
-        if (w_last) w_q <= W_PLACED;
+        if (w_last) begin
+          w_q <= W_IDLE;
+          wb_out_q <= wb_out_q + 1'b1;
+        end
       end
-      default: if (wr_placed_i) w_q <= W_IDLE;
     endcase
-    if (rst_i) w_q <= W_IDLE;
+    if (rst_i) begin
+      w_q <= W_IDLE;
+      wb_kept_q <= 1'b0;
+      wb_busy_q <= '0;
+      wb_in_q <= '0;
+      wb_out_q <= '0;
+      wb_old_q <= '0;
+      wb_level_q <= '0;
+      wb_unsent_q <= '0;
+    end
   end
 
   // ---------------------------------------------------------------------------- counters and trace
@@ -572,6 +624,7 @@ module ctx_control #(
   assign unused = ^{cfg_base_i[11:0], port_gnt, rd_level, rdrsp, rows};
 
   `RNIC_ASSERT(fetch_has_room, !commit || (f_free[f_new] && (rd_room || r_zero_q)))
+  `RNIC_ASSERT(placed_was_written, !wr_placed_i || wb_level_q > wb_unsent_q)
   `RNIC_ASSERT(data_was_asked_for, !mine || (f_busy_q[a_fetch] && a_bytes <= f_left_q[a_fetch]))
   `RNIC_ASSERT(data_is_aligned, !mine || rdrsp.err || 32'(rdrsp.dst_off) % B == 0)
   for (genvar h = 0; h < 4; h++) begin : gen_kept

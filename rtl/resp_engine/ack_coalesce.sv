@@ -55,6 +55,10 @@ module ack_coalesce #(
     output logic [AW-1:0]       lk_idx,
     input  logic                ctx_valid,
     input  rnic_pkg::qp_conn_t  ctx,
+    // the list of answers that leave at once: one enters, the first is looked at (pulses)
+    output logic                list_in_o,
+    output logic [AW-1:0]       list_idx_o,
+    output logic                list_out_o,
     // the answer, straight to tx_packetizer
     output logic                rsp_valid,
     input  logic                rsp_ready,
@@ -221,6 +225,9 @@ module ack_coalesce #(
   assign freed_ready = pick && pick_freed;
   assign fast_ready = pick && pick_fast;
   assign slow_ready = pick && !pick_freed && !pick_fast;
+  assign list_in_o = new_fast;
+  assign list_idx_o = wr_idx;
+  assign list_out_o = fast_ready;
   assign send_clear = pick && to_send;
   assign park = pick && waiting_q[send_idx] && open_i[send_idx];
   assign lk_valid = send_q == PICK && any && !send_conflict && to_send;

@@ -27,6 +27,10 @@ module resp_engine #(
     output logic [23:0]            re_lk_qpn,
     input  logic                   re_ctx_valid,
     input  rnic_pkg::qp_conn_t     re_ctx,
+    // ACKs and NAKs that leave at once: one enters their list, the first is looked at (pulses)
+    output logic                   answer_o,
+    output logic [23:0]            answer_qpn_o,
+    output logic                   answered_o,
     // QP orders
     input  logic                   qpi_valid,
     output logic                   qpi_ready,
@@ -145,6 +149,8 @@ module resp_engine #(
   assign re_lk_valid = lk_valid != 4'd0;
   assign lk_idx = lk_valid[0] ? lk_idx0 : lk_valid[1] ? work_idx : lk_valid[2] ? lk_idx2 : lk_idx3;
   assign re_lk_qpn = 24'(lk_idx);
+  logic [AW-1:0] answer_idx;
+  assign answer_qpn_o = 24'(answer_idx);
   assign lk_ready = {4{re_lk_ready}} & (4'd1 << lk_who);
   assign lk_fire = re_lk_valid && re_lk_ready;
   // Each asks for one thing at a time, so four places are enough.
@@ -210,6 +216,9 @@ module resp_engine #(
       .lk_idx(lk_idx0),
       .ctx_valid(lk_ctx[0]),
       .ctx(re_ctx),
+      .list_in_o(answer_o),
+      .list_idx_o(answer_idx),
+      .list_out_o(answered_o),
       .rsp_valid,
       .rsp_ready,
       .rsp

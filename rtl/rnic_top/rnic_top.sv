@@ -15,7 +15,8 @@ module rnic_top #(
     parameter int unsigned N_MSIX = 32,
     parameter int unsigned N_WQE = 256,             // WQEs on chip
     parameter int unsigned N_MSG = 512,             // messages in flight
-    parameter int unsigned N_RQE = 1024,            // receive WQEs on chip
+    // receive WQEs on chip: 16 ahead of each of 256 QPs at most
+    parameter int unsigned N_RQE = (N_QP > 128) ? 4096 : (N_QP > 64) ? 2048 : 1024,
     parameter int unsigned N_TXSLOT = 64,           // packets being filled
     parameter int unsigned N_TAG = 128,             // read TLPs in flight
     parameter int unsigned DEVMEM_BYTES = 262144,
@@ -518,8 +519,8 @@ module rnic_top #(
   logic vd_valid;
   logic [1:0] vd_kind;
   rnic_pkg::rx_meta_t vd_meta;
-  logic early_valid;
-  logic [23:0] early_qpn;
+  logic early_valid, stored_valid, answer_valid, answered;
+  logic [23:0] early_qpn, stored_qpn, answer_qpn;
   logic cnt_tx_dropped__tx_buffer;
   logic cnt_rx_frames__rx_parser;
   logic [15:0] cnt_rx_bytes_amount__rx_parser;
@@ -2241,6 +2242,8 @@ module rnic_top #(
       .keep_past_o(rx_keep_past),
       .keep_rows_o(rx_keep_rows),
       .gone_o(rx_gone),
+      .stored_o(stored_valid),
+      .stored_qpn_o(stored_qpn),
       .trc_valid_o(trc_valid_o[11]),
       .trc_o(trc_o[704+:64]),
       .trc_sampled_o(trc_sampled_o[11])
@@ -2296,7 +2299,10 @@ module rnic_top #(
       .rxd_cnt,
       .rxd_last
   );
-  rx_dispatch u_rx_dispatch (
+  // A response may wait for a context that is away; requests then go on.
+  rx_dispatch #(
+      .RESP_DEPTH((N_CTX == N_QP) ? 0 : 8)
+  ) u_rx_dispatch (
       .clk_i(core_clk_i),
       .rst_i(core_rst),
       .rxm_valid,
@@ -2571,6 +2577,9 @@ module rnic_top #(
       .re_lk_qpn(ctx_re_lk_qpn),
       .re_ctx_valid(ctx_re_ctx_valid),
       .re_ctx(ctx_re_ctx),
+      .answer_o(answer_valid),
+      .answer_qpn_o(answer_qpn),
+      .answered_o(answered),
       .qpi_valid(qpi_valid[6]),
       .qpi_ready(qpi_ready[6]),
       .qpi,
@@ -3330,13 +3339,15 @@ module rnic_top #(
     assign trc_o[1471:1344] = '0;
     assign trc_sampled_o[22:21] = '0;
     logic unused_cached;
-    assign unused_cached = ^{early_valid, early_qpn, pin, pin_qpn, cfg_qp_ctx_base_addr, rd6_ready,
-        wr4_req_ready, wr4_dat_ready, fail_cx_ready};
+    assign unused_cached = ^{early_valid, early_qpn, stored_valid, stored_qpn, answer_valid,
+        answer_qpn, answered, pin, pin_qpn, cfg_qp_ctx_base_addr, rd6_ready, wr4_req_ready,
+        wr4_dat_ready, fail_cx_ready};
   end else begin : gen_cached
     ctx_cache #(
         .DATA_W(DATA_W),
         .N_CTX(N_CTX),
-        .N_QP(N_QP)
+        .N_QP(N_QP),
+        .N_PKT(N_RXPKT + 8)
     ) u_ctx_cache (
         .clk_i(core_clk_i),
         .rst_i(core_rst),
@@ -3439,6 +3450,12 @@ module rnic_top #(
         .turn_out_qpn(turn_qpn),
         .rx_hint_i(early_valid),
         .rx_hint_qpn_i(early_qpn),
+        .rx_stored_i(stored_valid),
+        .rx_stored_qpn_i(stored_qpn),
+        .rx_taken_i(pk_valid && pk_ready),
+        .answer_i(answer_valid),
+        .answer_qpn_i(answer_qpn),
+        .answered_i(answered),
         .tx_hint_i(wqe_req_valid && wqe_req_ready),
         .tx_hint_qpn_i(wqe_req_qpn),
         .rdreq_valid(rd6_valid),

@@ -75,7 +75,7 @@ module rq_store #(
   localparam int unsigned NQ = (N_QP > 1) ? N_QP : 2;
   localparam int unsigned SHARE = N_RQE / N_QP;
   localparam int unsigned AHEAD = (SHARE >= 16) ? 16 : (SHARE >= 8) ? 8 : 4;
-  localparam int unsigned N_JOB = 16;
+  localparam int unsigned N_JOB = 32;
 
   // PICK takes work, CTX has the connection half, READ starts reads.
   typedef enum logic [1:0] {PICK, CTX, READ, CLEAR} state_e;

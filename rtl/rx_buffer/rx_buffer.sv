@@ -59,6 +59,8 @@ module rx_buffer #(
   output logic               keep_past_o,
   output logic [15:0]        keep_rows_o,
   output logic               gone_o,
+  output logic               stored_o,           // a RoCEv2 packet is committed
+  output logic [23:0]        stored_qpn_o,
   output logic               trc_valid_o,
   output logic [63:0]        trc_o,
   output logic               trc_sampled_o
@@ -222,6 +224,8 @@ module rx_buffer #(
       cnt_rx_buffer_drops_o <= 1'b0;
     end
   end
+  assign stored_o = new_pk;
+  assign stored_qpn_o = vd_meta.dest_qpn;
   assign trc_valid_o = new_pk;
   assign trc_o = {rnic_pkg::TRC_RX_VERDICT, vd_meta.dest_qpn, 8'd0, vd_meta.psn};
   assign trc_sampled_o = 1'b0;

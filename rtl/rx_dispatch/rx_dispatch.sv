@@ -3,10 +3,13 @@
 // rx_responder, responses and CNPs to rx_completer. Tells rx_placer, in packet order, who decides
 // about the payload. Throughput: one packet per cycle. Latency: 0 cycles
 // (combinational from rxm to req, resp and ord). rxm_ready depends on rxm_valid (by its opcode) and
-// on the receiver's ready.
+// on the receiver's ready. With RESP_DEPTH so many responses may wait for rx_completer while
+// requests go on to rx_responder; one that finds none waiting still passes in the same cycle.
 // READ responses and ATOMIC ACKs always leave a note: rx_completer decides about each of them.
 // Dropped: the payload of CNPs and ACKs, which must have none.
-module rx_dispatch (
+module rx_dispatch #(
+    parameter int unsigned RESP_DEPTH = 0  // 0 to 8
+) (
     input  logic                 clk_i,
     input  logic                 rst_i,
     input  logic                 rxm_valid,
@@ -28,6 +31,7 @@ module rx_dispatch (
     output logic                 trc_sampled_o
 );
   logic is_cnp, is_resp, is_data, is_req, to_completer, needs_ord, target_ready;
+  logic resp_room, to_resp;
   assign is_cnp = rxm.opcode == roce_pkg::OP_CNP;
   assign is_resp = rxm.opcode[7:5] == 3'b000 &&
       rxm.opcode[4:0] >= roce_pkg::OP_READ_RESP_FIRST[4:0] &&
@@ -38,7 +42,7 @@ module rx_dispatch (
   assign is_data = is_resp && rxm.opcode[4:0] != roce_pkg::OP_ACKNOWLEDGE[4:0];
   // An ACK or CNP without payload leaves nothing to place.
   assign needs_ord = is_req || is_data || rxm.payload_len != 13'd0;
-  assign target_ready = is_req ? req_ready : resp_ready;
+  assign target_ready = is_req ? req_ready : resp_room;
 
   // Notes for rx_placer wait in a FIFO until it is there; note_ready depends on state only.
   rnic_pkg::rx_ord_t note;
@@ -46,9 +50,33 @@ module rx_dispatch (
   logic [3:0] note_level;
   assign rxm_ready = rxm_valid && target_ready && (note_ready || !needs_ord);
   assign req_valid = rxm_valid && is_req && note_ready;
-  assign resp_valid = rxm_valid && to_completer && (note_ready || !needs_ord);
+  assign to_resp = rxm_valid && to_completer && (note_ready || !needs_ord);
   assign req = rxm;
-  assign resp = rxm;
+  if (RESP_DEPTH == 0) begin : gen_direct
+    assign resp_room = resp_ready;
+    assign resp_valid = to_resp;
+    assign resp = rxm;
+  end else begin : gen_queue
+    localparam int unsigned META_W = $bits(rxm);
+    logic [$clog2(RESP_DEPTH+1)-1:0] level;
+    stream_fifo_small #(
+        .W(META_W),
+        .DEPTH(RESP_DEPTH),
+        .LATENCY(0)
+    ) u_resp (
+        .clk_i,
+        .rst_i,
+        .in_valid (to_resp),
+        .in_ready (resp_room),
+        .in_data  (rxm),
+        .out_valid(resp_valid),
+        .out_ready(resp_ready),
+        .out_data (resp),
+        .level_o  (level)
+    );
+    logic unused_level;
+    assign unused_level = ^level;
+  end
 
   assign note = {is_req ? rnic_pkg::ORD_RESPONDER : is_data ? rnic_pkg::ORD_COMPLETER :
                  rnic_pkg::ORD_DROP, rxm.payload_len};

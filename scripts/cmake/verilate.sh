@@ -49,6 +49,11 @@ if [ "$have_source" = 0 ]; then
   sources=("${found[0]}")
 fi
 
+# A build that was interrupted may still be at work here: what it started keeps the lock.
+mkdir -p "$dir"
+exec {lock}> "$dir/lock"
+flock "$lock"
+
 new=$dir/new
 cpp=$dir/cpp
 rm -rf "$new"

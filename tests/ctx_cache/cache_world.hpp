@@ -71,6 +71,20 @@ class CacheWorld {
 
   bool exists(uint32_t qpn) const { return kConn.get(half_[qpn][kHalfConn], "exists") != 0; }
 
+  // A packet is stored; the oldest goes on.
+  void store_packet(uint32_t qpn) {
+    stored_next_ = qpn;
+    bench.tick();
+  }
+  void list_answer(uint32_t qpn) {
+    answer_next_ = qpn;
+    bench.tick();
+  }
+  void take_packet() {
+    take_next_ = true;
+    bench.tick();
+  }
+
   // Creates a QP as cmd_unit and the owners do.
   void create(uint32_t qpn) { command(qpn, true); }
   void destroy(uint32_t qpn) { command(qpn, false); }
@@ -130,6 +144,8 @@ class CacheWorld {
   // what was seen
   uint64_t reads = 0, writes = 0, hits = 0, misses = 0, fails = 0, lost = 0, turns_out = 0,
            traced = 0;
+  unsigned waiting = 0, listed = 0;  // packets that are stored, answers that wait
+  size_t most_placing = 0;           // write backs whose data had all come and that were not placed
   uint64_t last_rdreq_cycle = 0, last_data_cycle = 0;
   std::map<uint32_t, uint64_t> failed_qps;
   std::set<uint32_t> read_qps;
@@ -194,18 +210,20 @@ class CacheWorld {
   std::set<uint32_t> stale_;  // the newest write did not arrive
   std::vector<Fetch> fetches_;
   std::deque<Beat> beats_;
-  bool wr_open_ = false, wr_done_ = false;
-  uint64_t wr_addr_ = 0, wr_due_ = 0;
-  size_t wr_len_ = 0;
-  std::vector<uint8_t> wr_bytes_;
-  uint32_t wr_qpn_ = 0;
-  std::set<uint32_t> turns_;  // under way
+  struct WriteBack {
+    uint64_t addr = 0, len = 0, due = 0;
+    uint32_t qpn = 0;
+    std::vector<uint8_t> bytes{};
+  };
+  std::optional<WriteBack> wr_open_;  // its data come
+  std::deque<WriteBack> placing_;     // it has all of them
+  std::set<uint32_t> turns_;          // under way
   std::optional<uint32_t> turn_in_;
 
   uint32_t any_qp() { return static_cast<uint32_t>(random_.below(config.qps)); }
   bool idle() const {
     bool busy = cmd_.step != 0 || rs_.on || cp_.on || !turns_.empty() || !fetches_.empty() ||
-                !beats_.empty() || wr_open_;
+                !beats_.empty() || wr_open_ || !placing_.empty();
     for (const Turn& t : sq_) busy |= t.on;
     for (const Reader& r : readers_) busy |= r.waits || r.asking;
     return !busy;
@@ -367,7 +385,8 @@ class CacheWorld {
       CHECK(memory_.count(addr) == 1);
       if (memory_.count(addr)) std::copy_n(memory_[addr].begin(), len, bytes.begin());
       const bool refused = random_.chance(config.read_errors);
-      const bool spoiled = !refused && random_.chance(config.spoiled);
+      // Not what is old already: one bit could make it look new.
+      const bool spoiled = !refused && stale_.count(f.qpn) == 0 && random_.chance(config.spoiled);
       // A bit of the mark behind the halves: the QPN, the number of writes or the constant.
       if (spoiled) {
         const size_t bit =
@@ -411,24 +430,22 @@ class CacheWorld {
     if (top.wr_dat_valid && top.wr_dat_ready) {
       REQUIRE(wr_open_);
       const Bits d = read_pin(top.wr_dat_data);
-      for (unsigned i = 0; i < top.wr_dat_cnt; ++i) wr_bytes_.push_back(d.byte(i));
-      CHECK((top.wr_dat_last != 0) == (wr_bytes_.size() == wr_len_));
-      CHECK(wr_bytes_.size() <= wr_len_);
+      for (unsigned i = 0; i < top.wr_dat_cnt; ++i) wr_open_->bytes.push_back(d.byte(i));
+      CHECK((top.wr_dat_last != 0) == (wr_open_->bytes.size() == wr_open_->len));
+      CHECK(wr_open_->bytes.size() <= wr_open_->len);
       if (top.wr_dat_last) {
-        wr_done_ = true;
-        wr_due_ = bench.cycle() + 1 + random_.below(config.placed_high);
+        wr_open_->due = bench.cycle() + 1 + random_.below(config.placed_high);
+        placing_.push_back(*wr_open_);
+        wr_open_.reset();
+        most_placing = std::max(most_placing, placing_.size());
       }
     }
     if (top.wr_req_valid && top.wr_req_ready) {
       const Bits r = read_pin(top.wr_req);
       CHECK(!wr_open_);
-      wr_open_ = true;
-      wr_done_ = false;
-      wr_bytes_.clear();
-      wr_addr_ = kWrReq.get(r, "addr");
-      wr_len_ = kWrReq.get(r, "len");
-      wr_qpn_ = static_cast<uint32_t>(kWrReq.get(r, "qpn"));
-      CHECK(wr_addr_ == config.base + 256 * uint64_t{wr_qpn_});
+      wr_open_ = WriteBack{kWrReq.get(r, "addr"), kWrReq.get(r, "len"), 0,
+                           static_cast<uint32_t>(kWrReq.get(r, "qpn"))};
+      CHECK(wr_open_->addr == config.base + 256 * uint64_t{wr_open_->qpn});
       CHECK(kWrReq.get(r, "is_queue") == 0);
       CHECK(config.base != 0);
       ++writes;
@@ -468,6 +485,22 @@ class CacheWorld {
     top.turn_out_ready = !stall_();
     top.rx_hint_i = active_ && random_.chance(config.hints);
     top.rx_hint_qpn_i = random_.chance(0.1) ? static_cast<uint32_t>(random_.bits(24)) : any_qp();
+    // Packets are stored and go on, also in one cycle.
+    top.rx_stored_i = stored_next_ || (active_ && waiting < 50 && random_.chance(2 * config.hints));
+    top.rx_stored_qpn_i = stored_next_.value_or(any_qp());
+    stored_next_.reset();
+    waiting += top.rx_stored_i;
+    top.rx_taken_i = waiting != 0 && (take_next_ || (active_ && random_.chance(2 * config.hints)));
+    take_next_ = false;
+    waiting -= top.rx_taken_i;
+    // Answers enter their list and are looked at, not in one cycle.
+    top.answered_i = listed != 0 && active_ && random_.chance(2 * config.hints);
+    listed -= top.answered_i;
+    top.answer_i =
+        answer_next_ || (active_ && listed < NQp - 1 && random_.chance(2 * config.hints));
+    top.answer_qpn_i = answer_next_.value_or(any_qp());
+    answer_next_.reset();
+    listed += top.answer_i;
     top.tx_hint_i = active_ && random_.chance(config.hints);
     top.tx_hint_qpn_i = any_qp();
     top.fail_ready = !stall_();
@@ -646,19 +679,20 @@ class CacheWorld {
   void drive_memory() {
     top.rdreq_ready = !stall_();
     top.wr_req_ready = !wr_open_ && !stall_();
-    top.wr_dat_ready = wr_open_ && !wr_done_ && !stall_();
+    top.wr_dat_ready = wr_open_ && !stall_();
     top.wr_placed_i = 0;
-    if (wr_open_ && wr_done_ && bench.cycle() >= wr_due_) {
+    if (!placing_.empty() && bench.cycle() >= placing_.front().due) {
       top.wr_placed_i = 1;
-      wr_open_ = false;
+      const WriteBack& w = placing_.front();
       if (random_.chance(config.lost_writes)) {
-        stale_.insert(wr_qpn_);
-        memory_.try_emplace(wr_addr_, std::vector<uint8_t>(256, 0xA5));
+        stale_.insert(w.qpn);
+        memory_.try_emplace(w.addr, std::vector<uint8_t>(256, 0xA5));
       } else {
-        stale_.erase(wr_qpn_);
-        memory_[wr_addr_] = wr_bytes_;
-        memory_[wr_addr_].resize(256);
+        stale_.erase(w.qpn);
+        memory_[w.addr] = w.bytes;
+        memory_[w.addr].resize(256);
       }
+      placing_.pop_front();
     }
     top.rdrsp_valid = 0;
     if (beats_.empty()) {
@@ -714,7 +748,8 @@ class CacheWorld {
     memory_.clear();
     fetches_.clear();
     beats_.clear();
-    wr_open_ = wr_done_ = false;
+    wr_open_.reset();
+    placing_.clear();
     turns_.clear();
     turn_in_.reset();
     lost_with_last_.reset();
@@ -724,9 +759,13 @@ class CacheWorld {
     reads = misses = traced;
     top.pin_i = 0;
     top.turn_in_valid = top.rx_hint_i = top.tx_hint_i = top.rdrsp_valid = top.wr_placed_i = 0;
+    top.rx_stored_i = top.rx_taken_i = top.answer_i = top.answered_i = 0;
+    waiting = listed = 0;
   }
 
   std::vector<uint32_t> out_order_;
+  std::optional<uint32_t> stored_next_, answer_next_;
+  bool take_next_ = false;
   uint64_t re_before_ = 0;
   std::array<Write, 4> applied_;
   std::optional<uint32_t> lost_with_last_, lost_now_;

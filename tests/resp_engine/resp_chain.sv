@@ -84,7 +84,8 @@ module resp_chain #(
 
   resp_engine #(.N_QP(N_QP)) u_resp (
     .clk_i, .rst_i, .cfg_count_i(8'd16), .cfg_cycles_i(16'd64), .ackq_valid, .ackq_ready, .ackq,
-    .re_lk_valid, .re_lk_ready, .re_lk_qpn, .re_ctx_valid, .re_ctx, .qpi_valid(1'b0), .qpi_ready(),
+    .re_lk_valid, .re_lk_ready, .re_lk_qpn, .re_ctx_valid, .re_ctx, .answer_o(), .answer_qpn_o(),
+    .answered_o(), .qpi_valid(1'b0), .qpi_ready(),
     .qpi('0), .rsp_valid, .rsp_ready, .rsp, .mrq_valid, .mrq_ready, .mrq, .mrs_valid, .mrs,
     .slot_valid(b_slot_valid), .slot_ready(b_slot_ready), .slot_id(b_slot_id),
     .txp_valid(b_txp_valid), .txp_ready(b_txp_ready), .txp(b_txp), .txp_slot(b_txp_slot),

@@ -433,7 +433,7 @@ TEST_CASE("a doorbell is taken while reads are not answered") {
   for (unsigned i = 0; i < kQps; ++i) w.post(i, 8);
   w.settle();
   w.bench.tick(200);
-  CHECK(w.reads == 16);
+  CHECK(w.reads == 32);
   w.rdreq.set_stall(Stall::always());
   for (unsigned i = 0; i < kQps; ++i) w.doorbell(i, 8);
   w.bench.wait(

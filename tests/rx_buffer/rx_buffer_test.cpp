@@ -59,6 +59,7 @@ struct BufferBench {
       drops += top().cnt_rx_buffer_drops_o;
       raw_frames += top().cnt_rx_raw_frames_o;
       raw_drops += top().cnt_rx_raw_drops_o;
+      if (top().stored_o != 0) stored_.push_back(top().stored_qpn_o);
       if (top().bt_valid != 0 && top().bt_last != 0) due_.push_back(bench.cycle() + delay_);
     });
     bench.on_drive([this] {
@@ -84,6 +85,7 @@ struct BufferBench {
     top().vd_valid = 0;
     bench.reset();
     due_.clear();
+    stored_.resize(pk.size());  // the others are forgotten
     next_verdict_ = jobs_.size();
   }
   void push(const Job& job) {
@@ -123,6 +125,8 @@ struct BufferBench {
       const Job& j = jobs_[next_job++];
       ++roce;
       REQUIRE(meta == metas.at(id));
+      REQUIRE(roce <= stored_.size());
+      REQUIRE(stored_[roce - 1] == kMeta.get(meta, "dest_qpn"));
       if (j.payload_len == 0) continue;
       Bytes rows;
       for (bool first = true;; first = false) {
@@ -142,6 +146,7 @@ struct BufferBench {
       REQUIRE(std::equal(rows.begin() + at, rows.begin() + at + len, j.bytes.begin() + from));
     }
     REQUIRE(next_row == row.size());
+    REQUIRE(roce == stored_.size());
     size_t raw_sent = 0;
     size_t roce_sent = 0;
     std::vector<const Job*> raw_jobs;
@@ -177,6 +182,7 @@ struct BufferBench {
 
  private:
   unsigned delay_;
+  std::vector<uint64_t> stored_;
   std::vector<Job> jobs_;
   std::deque<uint64_t> due_;
   size_t next_verdict_ = 0;

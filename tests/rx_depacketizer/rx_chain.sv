@@ -75,6 +75,7 @@ module rx_chain #(
     .level_rows_o,
     .keep_o(unused_keep), .keep_past_o(unused_past), .keep_rows_o(unused_rows),
     .gone_o(unused_gone),
+    .stored_o(), .stored_qpn_o(),
     .trc_valid_o(unused_t1), .trc_o(unused_trc1), .trc_sampled_o(unused_s1)
   );
 

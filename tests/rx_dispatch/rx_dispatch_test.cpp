@@ -3,6 +3,7 @@
 // rx_dispatch: who gets a packet, by its opcode (fact sheet, section 1), and what rx_placer is
 // told.
 #include <Vrx_dispatch.h>
+#include <Vrx_dispatch_queue.h>
 
 #include "tests/rx_responder/receive_types.hpp"
 #include "tests/support/catch.hpp"
@@ -14,8 +15,9 @@ namespace {
 
 bool is_response(uint64_t op) { return op >= 0x0D && op <= 0x12; }
 
-struct World {
-  explicit World(Stall stall = {})
+template <class Top>
+struct WorldOf {
+  explicit WorldOf(Stall stall = {})
       : top(bench.top()),
         rxm(bench, "rxm", top.rxm_valid, top.rxm_ready, top.rxm, stall),
         req(
@@ -62,8 +64,8 @@ struct World {
     CHECK(cnps == want_cnps);
     CHECK(marked == want_marked);
   }
-  Bench<Vrx_dispatch> bench;
-  Vrx_dispatch& top;
+  Bench<Top> bench;
+  Top& top;
   StreamSource<Bits> rxm;
   StreamSink<Bits> req, resp;
   StreamSink<uint64_t> ord;
@@ -72,6 +74,29 @@ struct World {
   std::vector<uint64_t> want_ord;
   uint64_t cnps = 0, want_cnps = 0, marked = 0, want_marked = 0;
 };
+
+using World = WorldOf<Vrx_dispatch>;
+using Queue = WorldOf<Vrx_dispatch_queue>;  // eight responses may wait
+
+template <class W>
+void keeps_order(Stall s) {
+  W w(s);
+  for (int i = 0; i < 1500; ++i) {
+    static const uint64_t kOps[] = {0x0A, 0x06, 0x07, 0x11, 0x11, 0x10,
+                                    0x81, 0x2A, 0x04, 0x12, 0x0E};
+    w.packet(kOps[w.random.below(11)], w.random.chance(0.3) ? 0 : w.random.below(4097));
+  }
+  w.settle();
+}
+
+template <class W>
+void packet_per_cycle() {
+  W w;
+  for (int i = 0; i < 50; ++i) w.packet(i % 2 ? 0x0A : 0x11, 64 * (i % 2));
+  w.settle();
+  CHECK(w.rxm.cycles().back() - w.rxm.cycles().front() == 49);
+  CHECK(w.resp.cycles()[0] == w.rxm.cycles()[0]);
+}
 
 }  // namespace
 
@@ -85,22 +110,30 @@ TEST_CASE("every opcode goes to its half of the transport, with and without payl
 
 TEST_CASE("rx_dispatch keeps the order under any stalls") {
   for (Stall s : {Stall::random(0.3), Stall::random(0.7), Stall::bursts(0.1, 12)}) {
-    World w(s);
-    for (int i = 0; i < 1500; ++i) {
-      static const uint64_t kOps[] = {0x0A, 0x06, 0x07, 0x11, 0x11, 0x10,
-                                      0x81, 0x2A, 0x04, 0x12, 0x0E};
-      w.packet(kOps[w.random.below(11)], w.random.chance(0.3) ? 0 : w.random.below(4097));
-    }
-    w.settle();
+    keeps_order<World>(s);
+    keeps_order<Queue>(s);
   }
 }
 
 TEST_CASE("a packet per cycle, none of latency") {
-  World w;
-  for (int i = 0; i < 50; ++i) w.packet(i % 2 ? 0x0A : 0x11, 64 * (i % 2));
+  packet_per_cycle<World>();
+  packet_per_cycle<Queue>();
+}
+
+TEST_CASE("with a queue, requests pass eight responses that rx_completer does not take") {
+  Queue w;
+  w.resp.set_stall(Stall::always());
+  for (int i = 0; i < 8; ++i) {
+    w.packet(i % 2 ? 0x11 : 0x81, 0);
+    w.packet(0x0A, 10);
+  }
+  w.packet(0x11, 0);
+  w.packet(0x0A, 10);
+  w.bench.tick(60);
+  CHECK(w.req.size() == 8);
+  CHECK(w.resp.size() == 0);
+  w.resp.set_stall(Stall::none());
   w.settle();
-  CHECK(w.rxm.cycles().back() - w.rxm.cycles().front() == 49);
-  CHECK(w.resp.cycles()[0] == w.rxm.cycles()[0]);
 }
 
 TEST_CASE("ACKs and CNPs pass while rx_placer takes no more notes, requests wait") {
