@@ -23,7 +23,7 @@
 namespace rnic::test {
 
 inline const PkgStruct kAsk("ask_t", "arp_pkg"), kGroup("group_t", "arp_pkg"),
-    kCmdHead("cmd_t", "arp_pkg"), kWriteReq("dma_wr_req_t");
+    kCmd("cmd_t", "arp_pkg"), kWriteReq("dma_wr_req_t");
 
 enum ArpAnswer : uint64_t { kAccept, kDuplicate, kNotReady, kRefuse, kAborted };
 enum ArpCommand : uint64_t { kCreate, kPeer, kStart, kAbort, kDestroy };
@@ -151,11 +151,8 @@ class Rank {
   // A command; its status.
   uint64_t command(uint64_t op, uint32_t group, const Bits& fields = Bits(kGroup.width()),
                    uint64_t peer = 0, uint64_t peer_qpn = 0) {
-    Bits bits(kGroup.width() + kCmdHead.width());
-    bits.insert(0, fields);
-    bits.insert(
-        kGroup.width(),
-        kCmdHead.pack({{"op", op}, {"number", group}, {"peer", peer}, {"peer_qpn", peer_qpn}}));
+    Bits bits = kCmd.pack({{"op", op}, {"number", group}, {"peer", peer}, {"peer_qpn", peer_qpn}});
+    kCmd.set_bits(bits, "group", fields);
     const uint64_t before = statuses_.size();
     cmd.push(bits);
     bench.wait(
