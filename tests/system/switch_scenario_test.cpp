@@ -288,6 +288,19 @@ TEST_CASE("a plot has a panel per title, a curve per name and round axes", "[sho
   CHECK(count("</svg>") == 1);
 }
 
+// A scenario is refused when `from` in it becomes `to`; the error says `what`.
+struct Refused {
+  std::string good;
+  void operator()(const std::string& from, const std::string& to, const std::string& what) const {
+    std::string yaml = good;
+    const size_t at = yaml.find(from);
+    REQUIRE(at != std::string::npos);
+    yaml.replace(at, from.size(), to);
+    INFO(yaml);
+    CHECK_THROWS_WITH(sim::parse_settings(yaml, "net.yaml"), contains_text(what));
+  }
+};
+
 TEST_CASE("keys of congestion control that are wrong are refused with their place", "[short]") {
   const std::string good = incast("  int: {mode: stamp, multiple: 2}\n", 1) +
                            "congestion: {mode: hpcc_window, preset: paper, base_rtt: 8 us}\n";
@@ -296,15 +309,7 @@ TEST_CASE("keys of congestion control that are wrong are refused with their plac
   CHECK(s.congestion->mode == driver::CcMode::kHpccWindow);
   CHECK(s.congestion->hpcc.base_rtt_ns == 8000);
   CHECK(s.congestion->hpcc.line_bps == 50e9);
-  const auto refused = [&](const std::string& from, const std::string& to,
-                           const std::string& what) {
-    std::string yaml = good;
-    const size_t at = yaml.find(from);
-    REQUIRE(at != std::string::npos);
-    yaml.replace(at, from.size(), to);
-    INFO(yaml);
-    CHECK_THROWS_WITH(sim::parse_settings(yaml, "net.yaml"), contains_text(what));
-  };
+  const Refused refused{good};
   refused("hpcc_window", "hpcc", "one of none, dcqcn");
   refused("preset: paper", "preset: best", "one of paper, production");
   refused("base_rtt: 8 us", "base_rtt: 8", "unit");
@@ -319,15 +324,7 @@ TEST_CASE("keys of congestion control that are wrong are refused with their plac
 TEST_CASE("keys of switched scenarios that are wrong are refused with their place", "[short]") {
   const std::string good = incast("", 1);
   CHECK_NOTHROW(sim::parse_settings(good, "net.yaml"));
-  const auto refused = [&](const std::string& from, const std::string& to,
-                           const std::string& what) {
-    std::string yaml = good;
-    const size_t at = yaml.find(from);
-    REQUIRE(at != std::string::npos);
-    yaml.replace(at, from.size(), to);
-    INFO(yaml);
-    CHECK_THROWS_WITH(sim::parse_settings(yaml, "net.yaml"), contains_text(what));
-  };
+  const Refused refused{good};
   refused("nodes: 5", "nodes: 4", "expected a node, a to d");
   refused("nodes: 5", "nodes: 17", "net.yaml:5");
   refused("nodes: 5", "node: 5", "did you mean 'nodes'?");
