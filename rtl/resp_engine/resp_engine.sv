@@ -91,9 +91,8 @@ module resp_engine #(
     input  logic                   pace_told_i,
     input  logic                   pace_ok_i,
     output logic                   pace_pkt_o,
-    // classes: does the class of this QP take no packets; the path of the next packet, does its
+    // classes: does the class of that QP take no packets; the path of the next packet, does its
     // class take none (answers in the same cycle)
-    output logic [23:0]            work_qpn_o,
     input  logic                   work_hold_i,
     output logic [15:0]            pkt_path_o,
     input  logic                   pkt_hold_i,
@@ -135,7 +134,6 @@ module resp_engine #(
   assign qpi_ready = qpi_valid && (clear ? clear_now : !item_valid);
 
   assign pace_chk_qpn_o = 24'(work_idx);
-  assign work_qpn_o = 24'(work_idx);
   assign pace_ask_qpn = 24'(turn_idx);
 
   // -- connection half: ACKs first, then answers, then the gate, then duplicates

@@ -572,7 +572,7 @@ module rnic_top #(
   logic [8:0] pfc_storm;
   logic [2:0] tx_class_of_txp, tx_class_of_sq, tx_class_of_re, tx_class_of_txb;
   logic [15:0] qp_class_of;
-  logic [23:0] park_qpn, re_work_qpn, timer_qpn, sq_pkt_qpn;
+  logic [23:0] park_qpn, timer_qpn, sq_pkt_qpn;
   logic [15:0] sq_pkt_path, re_pkt_path;
   logic sq_pkt, txb_gone, txd_valid, txd_ready;
   logic [2:0] txb_gone_class;
@@ -2036,7 +2036,7 @@ module rnic_top #(
       .rsp_class_i(tx_class_of_txp),
       .forget_i(qpi_valid != '0 && qpi.op == rnic_pkg::QPI_CLEAR),
       .forget_qpn_i(qpi.qpn),
-      .qpn_i({timer_qpn, re_work_qpn, park_qpn, work_turn_qpn}),
+      .qpn_i({timer_qpn, rchk_qpn, park_qpn, work_turn_qpn}),
       .class_o(qp_class_of)
   );
   turn_park #(
@@ -2615,7 +2615,6 @@ module rnic_top #(
       .pace_told_i(rtold),
       .pace_ok_i(rtold_ok),
       .pace_pkt_o(rsp_made),
-      .work_qpn_o(re_work_qpn),
       .work_hold_i(qp_class_of[11] && tx_hold[qp_class_of[10:8]]),
       .pkt_path_o(re_pkt_path),
       .pkt_hold_i(tx_hold[tx_class_of_re]),

@@ -206,8 +206,9 @@ class Peer:
 
     def state(self, job):
         """Where a job that runs is: twice its times and its system call, then the machine's connections and QPs."""
-        look = f"cd /proc/$(cat /tmp/{job}.pid) && cut -d' ' -f3,14,15 stat; cat wchan stack syscall; date +%s.%N"
-        return self.shell(f"({look}); sleep 1; ({look}); cat /proc/net/tcp /proc/uptime; rdma resource show qp; rdma statistic; cat /proc/interrupts")[1]
+        look = f"cd /proc/$(cat /tmp/{job}.pid) && cut -d' ' -f3,14,15 stat; cat wchan stack syscall /proc/uptime"
+        then = "cat /proc/net/tcp; rdma resource show qp; rdma statistic; cat /proc/interrupts"
+        return self.shell(f"({look}); sleep 1; ({look}); {then}")[1]
 
     def wait(self, job, limit):
         end = time.monotonic() + limit

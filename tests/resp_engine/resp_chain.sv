@@ -95,7 +95,7 @@ module resp_chain #(
     .ar_valid, .ar_ready, .ar_tag, .ar_value, .ar_err,
     .pace_chk_o(), .pace_chk_qpn_o(), .pace_limited_i(1'b0), .pace_ask_valid(),
     .pace_ask_ready(1'b0), .pace_ask_qpn(), .pace_told_i(1'b0), .pace_ok_i(1'b0), .pace_pkt_o(),
-    .work_qpn_o(), .work_hold_i(1'b0), .pkt_path_o(), .pkt_hold_i(1'b0),
+    .work_hold_i(1'b0), .pkt_path_o(), .pkt_hold_i(1'b0),
     .fail_valid, .fail_ready(1'b1), .fail,
     .cnt_tx_acks_o(), .cnt_tx_nak_seq_o(), .cnt_tx_nak_inv_o(), .cnt_tx_nak_access_o(),
     .cnt_tx_nak_op_o(), .cnt_tx_rnr_nak_o(), .cnt_tx_rd_responses_o(), .cnt_rx_rd_dropped_o(),

@@ -122,7 +122,7 @@ TEST_CASE("READs of a paused class wait, READs of others and all lone ACKs do no
   ResponseWorld w;
   w.bench.on_drive([&] {
     w.top.eval();
-    w.top.work_hold_i = w.top.work_qpn_o % 2 == 1;
+    w.top.work_hold_i = w.top.pace_chk_qpn_o % 2 == 1;
   });
   const auto packets = [&](unsigned q) {
     return (20'000 + w.qp[q].mtu_bytes() - 1) / w.qp[q].mtu_bytes();
