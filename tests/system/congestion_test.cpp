@@ -857,6 +857,8 @@ struct Bottleneck {
   double most = 0;       // of queue
   bool note = false;     // when the next ACK is in
   uint8_t code = 3;
+  bool rare = false;  // telemetry in such ACKs only; then the two newest are kept
+  roce::IntHop hop = {}, last_hop = {};
 
   void operator()(const Seen& f) {
     const roce::FrameView v = f.view();
@@ -882,9 +884,25 @@ struct Bottleneck {
     ack.tos = 2;
     ack.psn = v.psn;
     ack.syndrome = 0x1F;
-    p.send(ack, {}, &t, static_cast<sim::TimePs>(now) + delay_ps);
+    const bool tells = note || !rare;
+    if (tells) {
+      last_hop = hop;
+      hop = t.hop[0];
+    }
+    p.send(ack, {}, tells ? &t : nullptr, static_cast<sim::TimePs>(now) + delay_ps);
     p.out.back().note = note;
     note = false;
+  }
+  // The load between the two newest telemetries, as fact sheet section 7 has it; more than T apart
+  // it is U.
+  double load(const driver::CcSettings& s) const {
+    const double ns = (hop.ts - last_hop.ts) & roce::kIntTsMask;
+    const double tx = (hop.tx - last_hop.tx) & roce::kIntTxMask;
+    const auto t = static_cast<double>(s.hpcc.base_rtt_ns);
+    REQUIRE(ns > t);
+    const double bytes_per_ns = s.hpcc.line_bps / 8e9, multi = s.hpcc.int_multi;
+    return tx * 128 * multi / ns / bytes_per_ns +
+           std::min(hop.queue, last_hop.queue) * 80 * multi / (bytes_per_ns * t);
   }
 };
 
@@ -1061,4 +1079,150 @@ TEST_CASE("HPCC, window: a NIC fills a slower port to eta, and its queue runs em
                  1) < 0.01);
   CHECK(p.counter(RNIC_CNT_CC_INT_BAD) == 0);
   CHECK(p.counter(RNIC_CNT_RX_INT_UNUSED) == 0);
+}
+
+namespace {
+
+// A NIC whose ACKs bring telemetry only now and then, more than T apart, so that one of them is U
+// whole and makes a step; the queue is what the test says.
+struct Steps {
+  driver::CcSettings s = settings(driver::CcMode::kHpccWindow);
+  Peer p;
+  sim::Qp& qp = p.add_qp();
+  Bottleneck port{.p = p, .rate = 0, .delay_ps = 0, .rare = true};
+  double bdp = 0;  // B T, bytes
+
+  explicit Steps(sim::TimePs delay_ps) {
+    s.hpcc.max_stage = 0;  // W = Wc eta / U + W_AI at each of them
+    bdp = s.hpcc.line_bps * static_cast<double>(s.hpcc.base_rtt_ns) / 8e9;
+    p.telemetry = true;
+    apply(*p.host, s);
+    port.delay_ps = delay_ps;
+    p.answer = [this](const Seen& f) { port(f); };
+    post_for(p, qp, 400);
+    p.run_ns(40'000);
+  }
+  // The ACK of the next packet says so; what the window becomes, by the one before, in bytes.
+  double tell(double queue, double window, uint64_t then_ns) {
+    port.queue = queue;
+    port.note = true;
+    p.run_ns(then_ns);
+    const double ai = s.hpcc.ai_bps * static_cast<double>(s.hpcc.base_rtt_ns) / 8e9;
+    return std::min(bdp, window * s.hpcc.eta / port.load(s) + ai);
+  }
+  double rate_of(double window) const {
+    return window * 8e9 / static_cast<double>(s.hpcc.base_rtt_ns);
+  }
+  void check(double window) {
+    const driver::CcState got = driver::query_congestion(p.host->nic(), qp.number());
+    INFO("window " << window << " B expected");
+    CHECK(std::abs(got.window / window - 1) < 0.01);
+    CHECK(std::abs(got.rate_bps / rate_of(window) - 1) < 0.01);
+  }
+  // Runs until a burst has gone on for 1 us, and on to a pause of 3 us.
+  void wait_burst() {
+    wait([&](sim::TimePs begun, sim::TimePs last) {
+      return last - begun > 1'000'000 && p.world.now_ps() - last < 200'000;
+    });
+  }
+  void wait_pause() {
+    wait([&](sim::TimePs, sim::TimePs last) { return p.world.now_ps() - last > 3'000'000; });
+  }
+  // When the last frame before a pause of 500 ns begins, from `from` on.
+  sim::TimePs last_of_burst(sim::TimePs from) const {
+    sim::TimePs last = from;
+    for (const Seen& f : p.frames) {
+      if (f.first_ps < from) continue;
+      if (f.first_ps > last + 500'000) break;
+      last = f.first_ps;
+    }
+    return last;
+  }
+  // Begin of the first frame from `at` on, and of the one before it.
+  std::pair<sim::TimePs, sim::TimePs> around(sim::TimePs at) const {
+    const auto next = std::find_if(p.frames.begin(), p.frames.end(),
+                                   [&](const Seen& f) { return f.first_ps >= at; });
+    REQUIRE(next != p.frames.begin());
+    REQUIRE(next != p.frames.end());
+    return {std::prev(next)->first_ps, next->first_ps};
+  }
+
+ private:
+  // Until `done` of the begin of the burst that is under way, or was the last, and of its last
+  // frame.
+  void wait(const std::function<bool(sim::TimePs begun, sim::TimePs last)>& done) {
+    for (unsigned i = 0; i < 2000; ++i) {
+      const auto& f = p.frames;
+      size_t n = f.size() - 1;
+      while (n > 0 && f[n].first_ps - f[n - 1].first_ps <= 500'000) --n;
+      if (done(f[n].first_ps, f.back().first_ps)) return;
+      p.run_ns(50);
+    }
+    FAIL("no such moment in 100 us");
+  }
+};
+
+// rtl/cc_unit/README.md, "Reaction time": 159 core cycles and a payload read of 101 ns.
+double way_ns(const Peer& p) {
+  return 159e-3 * static_cast<double>(p.node->nic().info().core_ps) + 101;
+}
+
+}  // namespace
+
+TEST_CASE("HPCC, window: how long from an ACK to the new pace, to a stop, to an opened window") {
+  const sim::TimePs us = 1'000'000;
+  {
+    // A short way: what is in flight never fills the window, so its pace W / T rules. From line
+    // rate to half of it, and on to a fifth.
+    Steps w(1 * us);
+    double window = w.bdp;
+    w.port.queue = 0.9 * w.bdp;
+    w.port.note = true;
+    w.p.run_ns(40'000);
+    w.check(window);  // the first only tells where counters stand
+    w.check(window = w.tell(1.875 * w.bdp, window, 40'000));
+    CHECK(std::abs(window / w.bdp - 0.5) < 0.02);
+    w.check(window = w.tell(1.875 * w.bdp, window, 40'000));
+    CHECK(std::abs(window / w.bdp - 0.2) < 0.01);
+    const sim::TimePs in = w.p.noted_ps;
+    CHECK(std::abs(rate_between(w.p.frames, in + 3 * us, in + 33 * us) / w.rate_of(window) - 1) <
+          0.01);
+    const double ns = change_ps(w.p.frames, in, 20 * us, 3 * us, 30 * us) * 1e-3;
+    report_reaction(w.p, "ACK with telemetry, HPCC, window: to the new pace", ns);
+    CHECK(ns > 0);
+    // And a packet at the old pace: where the lines meet is known no better.
+    const double packet_ns = 8e9 * on_wire(w.p.frames.back()) / (0.5 * w.s.hpcc.line_bps);
+    CHECK(ns < way_ns(w.p) + packet_ns);
+  }
+  {
+    // A long way: the window is full, a burst per round trip. In a burst the window is cut, and
+    // the QP stops.
+    Steps w(20 * us);
+    double window = w.bdp;
+    w.port.queue = 2 * w.bdp;
+    w.port.note = true;
+    w.p.run_ns(60'000);
+    w.wait_burst();
+    w.check(window = w.tell(2 * w.bdp, window, 40'000));
+    CHECK(window < 0.4 * w.bdp);
+    double ns = static_cast<double>(w.last_of_burst(w.p.noted_ps) - w.p.noted_ps) * 1e-3;
+    report_reaction(w.p, "ACK with telemetry, HPCC, window: to the last packet before a stop", ns);
+    CHECK(ns > 0);
+    // And what it had caught up with: a look at the window is due every 256 core cycles.
+    CHECK(ns < way_ns(w.p) + 256e-3 * static_cast<double>(w.p.node->nic().info().core_ps));
+    // Between bursts nothing may leave. The next ACK, of the first packet of a burst, opens the
+    // window.
+    w.p.run_ns(60'000);
+    w.wait_pause();
+    const double wider = w.tell(0, window, 60'000);
+    w.check(wider);
+    CHECK(wider > 1.5 * window);
+    const auto [before, first] = w.around(w.p.noted_ps);
+    CHECK(w.p.noted_ps - before > us);
+    ns = static_cast<double>(first - w.p.noted_ps) * 1e-3;
+    report_reaction(w.p, "ACK with telemetry, HPCC, window: to the first packet in a wider one",
+                    ns);
+    CHECK(ns > 0);
+    CHECK(ns < way_ns(w.p));
+  }
 }
