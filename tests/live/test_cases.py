@@ -42,8 +42,13 @@ class Sets(unittest.TestCase):
         wrong = {(case.tool, case.role) for case in cases.faults() if case.wrong_key}
         self.assertEqual(wrong, {(tool, role) for tool in ("ib_write_bw", "ib_read_bw", "ib_atomic_bw") for role in cases.ROLES})
         self.assertEqual({case.role for case in cases.faults() if case.reset_after}, set(cases.ROLES))
-        self.assertTrue(all(case.beside for case in cases.killed()))
         self.assertEqual({case.role for case in cases.reset() if case.afterwards}, set(cases.ROLES))
+
+    def test_a_tool_is_killed_while_its_own_requests_are_on_their_way_however_those_of_the_other_go(self):
+        for case in cases.killed():
+            of_the_other = case.beside.count * case.beside.size // case.beside.mtu
+            own = case.count * (1 if "read" in case.tool else case.size // case.mtu)
+            self.assertTrue(of_the_other < case.kill_after < own, case.name)
 
     def test_the_representative_set_has_every_kind_of_trouble(self):
         known = cases.SETS["representative"]()
