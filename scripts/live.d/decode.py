@@ -11,11 +11,16 @@ import frames
 
 FIELDS = ["frame.number", "infiniband.bth.opcode", "infiniband.bth.destqp", "infiniband.bth.psn", "infiniband.invariant.crc"]
 
+# tshark looks for these within payloads, by a few bytes that any payload may have, and then gives no iCRC.
+GUESSED = ("drbd", "fcoib", "infiniband_sdp", "iser", "lnet", "nvme-rdma", "rpcordma", "smb_direct", "smc")
+
 
 def tshark(path):
     """{frame number: (opcode, QP, PSN, iCRC)} of the RoCEv2 packets."""
     command = ["tshark", "-n", "-r", path, "-Y", "infiniband.bth", "-T", "fields", "-E", "occurrence=f",
-               "--disable-protocol", "rpcordma", "-o", "infiniband.identify_payload:FALSE"]  # fmt: skip
+               "--disable-heuristic", "mellanox_eoib", "-o", "infiniband.identify_payload:FALSE"]  # fmt: skip
+    for protocol in GUESSED:
+        command += ["--disable-protocol", protocol]
     for name in FIELDS:
         command += ["-e", name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -44,11 +44,11 @@ class Sets(unittest.TestCase):
         self.assertEqual({case.role for case in cases.faults() if case.reset_after}, set(cases.ROLES))
         self.assertEqual({case.role for case in cases.reset() if case.afterwards}, set(cases.ROLES))
 
-    def test_a_tool_is_killed_while_its_own_requests_are_on_their_way_however_those_of_the_other_go(self):
+    def test_when_a_tool_is_killed_neither_qp_has_sent_all_whatever_their_turns_were(self):
         for case in cases.killed():
             of_the_other = case.beside.count * case.beside.size // case.beside.mtu
             own = case.count * (1 if "read" in case.tool else case.size // case.mtu)
-            self.assertTrue(of_the_other < case.kill_after < own, case.name)
+            self.assertLess(case.kill_after, min(own, of_the_other), case.name)
 
     def test_the_representative_set_has_every_kind_of_trouble(self):
         known = cases.SETS["representative"]()

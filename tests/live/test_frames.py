@@ -80,13 +80,17 @@ class Recorded(unittest.TestCase):
 
     def test_tshark_takes_no_payload_for_another_protocol(self):
         folder = pathlib.Path(tempfile.mkdtemp())
-        # RC_WRITE_ONLY of one byte; 0x60 0x00 is an EtherType.
-        packet = bytes.fromhex(
+        # RC_WRITE_ONLY of one byte, where 0x60 0x00 is an EtherType; UD_SEND_ONLY, where 0xC4 looks like Ethernet within.
+        write = bytes.fromhex(
             "52540077000a020000000001080045020040000040004011 25ff0a4d00090a4d000ac03612b7002c0000 0a70ffff0000001b80e02cbd"
             "000055815704c00000000cc600000001 60000000 2aff3e27")
-        frames.write_pcap(folder / "wire.pcap", [packet[:-8] + bytes([byte]) + packet[-7:] for byte in range(256)])
+        datagram = bytes.fromhex(
+            "52540077000a020000000001080045020038000040004011 26070a4d00090a4d000ac05c12b700240000 6470ffff0000002e0031594d"
+            "1111111100000002 c4000000 35a7de4c")
+        frames.write_pcap(folder / "wire.pcap", [packet[:-8] + bytes([byte]) + packet[-7:]
+                                                 for packet in (write, datagram) for byte in range(256)])  # fmt: skip
         outcome = types.SimpleNamespace(folder=folder, problems=[], cut=set())
-        self.assertIn("256 RoCEv2 packets", decode.compare([outcome]))
+        self.assertIn("512 RoCEv2 packets", decode.compare([outcome]))
         self.assertEqual(outcome.problems, [])
 
     def test_a_packet_that_tshark_reads_otherwise_is_told(self):

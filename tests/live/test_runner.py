@@ -182,7 +182,7 @@ class Judgement(unittest.TestCase):
         self.assertEqual(outcome.problems, [])
         self.assertEqual(peer.signals, [("job0", "STOP"), ("job0", "CONT")])
         self.assertRegex((outcome.folder.parent / f"{case.name}.yaml").read_text(), "pause_after: 3")
-        self.assert_problem(run(case, limit=0.5)[0], "no RNR NAK within 0.5 s")
+        self.assert_problem(run(case, limit=8)[0], "no RNR NAK within 8 s")
 
     def test_a_second_tool_follows_when_the_nic_has_been_reset(self):
         for role in cases.ROLES:
