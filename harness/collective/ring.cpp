@@ -7,8 +7,6 @@
 namespace rnic::collective {
 namespace {
 
-constexpr uint64_t kElement = sizeof(float);
-
 // Elements before chunk c.
 uint64_t first_of(uint64_t elements, uint32_t ranks, uint32_t c) {
   return static_cast<uint64_t>(static_cast<unsigned __int128>(elements) * c / ranks);
@@ -23,12 +21,12 @@ uint64_t time_ps(uint64_t bytes, uint64_t bytes_per_second) {
 
 }  // namespace
 
-RingPlan::RingPlan(uint32_t ranks, uint64_t elements, uint64_t piece_bytes)
-    : ranks_(ranks), elements_(elements), piece_bytes_(piece_bytes) {
+RingPlan::RingPlan(uint32_t ranks, uint64_t elements, uint64_t piece_bytes, uint32_t element_bytes)
+    : ranks_(ranks), elements_(elements), piece_bytes_(piece_bytes), element_bytes_(element_bytes) {
   if (ranks < 2) throw std::invalid_argument("ring: fewer than two ranks");
   if (elements < ranks) throw std::invalid_argument("ring: fewer elements than ranks");
-  if (piece_bytes == 0 || piece_bytes % kElement != 0)
-    throw std::invalid_argument("ring: a piece must hold whole elements of 4 bytes");
+  if (piece_bytes == 0 || piece_bytes % element_bytes != 0)
+    throw std::invalid_argument("ring: a piece must hold whole elements");
 }
 
 uint32_t RingPlan::sent(uint32_t rank, uint32_t step) const {
@@ -43,7 +41,8 @@ uint32_t RingPlan::received(uint32_t rank, uint32_t step) const {
 
 Chunk RingPlan::chunk(uint32_t number) const {
   const uint64_t first = first_of(elements_, ranks_, number);
-  return {first * kElement, (first_of(elements_, ranks_, number + 1) - first) * kElement};
+  const uint64_t behind = first_of(elements_, ranks_, number + 1);
+  return {first * element_bytes_, (behind - first) * element_bytes_};
 }
 
 uint32_t RingPlan::pieces(uint32_t number) const {
@@ -68,22 +67,18 @@ uint64_t RingPlan::bytes_sent(uint32_t rank) const {
   return sum;
 }
 
-std::vector<float> ring_sum(const std::vector<std::vector<float>>& inputs) {
-  const auto ranks = static_cast<uint32_t>(inputs.size());
-  const uint64_t elements = inputs[0].size();
-  std::vector<float> out(elements);
-  for (uint32_t c = 0; c < ranks; ++c) {
-    for (uint64_t i = first_of(elements, ranks, c); i < first_of(elements, ranks, c + 1); ++i) {
-      float sum = inputs[c][i];
-      for (uint32_t k = 1; k < ranks; ++k) sum = inputs[(c + k) % ranks][i] + sum;
-      out[i] = sum;
-    }
+numerics::Buffer ring_sum(const RingPlan& ring, numerics::Element type,
+                          const std::vector<numerics::Buffer>& inputs) {
+  numerics::Buffer out;
+  for (uint32_t c = 0; c < ring.ranks(); ++c) {
+    const Chunk chunk = ring.chunk(c);
+    std::vector<std::span<const uint8_t>> order;
+    for (uint32_t k = 0; k < ring.ranks(); ++k)
+      order.push_back(std::span(inputs[(c + k) % ring.ranks()]).subspan(chunk.offset, chunk.bytes));
+    const auto sum = numerics::sum_in_order(type, numerics::Sum::kNative, order);
+    out.insert(out.end(), sum.begin(), sum.end());
   }
   return out;
-}
-
-void add_floats(std::span<float> to, std::span<const float> more) {
-  for (size_t i = 0; i < to.size(); ++i) to[i] += more[i];
 }
 
 uint64_t ReduceEngine::finish(uint64_t now_ps, uint64_t bytes) {
@@ -104,14 +99,14 @@ double bus_bandwidth(uint32_t ranks, uint64_t bytes, uint64_t time_ps) {
   return algorithm_bandwidth(bytes, time_ps) * 2 * (ranks - 1) / ranks;
 }
 
-uint64_t shortest_ps(uint32_t ranks, uint64_t bytes, uint64_t piece_bytes, uint64_t rate_bps,
-                     uint64_t latency_ps) {
-  const uint64_t links = 2 * (ranks - 1);
+uint64_t shortest_ps(Way way, uint32_t ranks, uint64_t bytes, uint64_t piece_bytes,
+                     uint64_t rate_bps, uint64_t latency_ps) {
+  const uint64_t links = way == Way::kRing ? 2 * (ranks - 1) : 2;
   const auto time = [rate_bps](uint64_t numerator, uint64_t divisor) {
     return static_cast<uint64_t>(static_cast<unsigned __int128>(numerator) * 8'000'000'000'000ull /
                                  rate_bps / divisor);
   };
-  const uint64_t sending = time(links * bytes, ranks) + latency_ps;
+  const uint64_t sending = time(2 * (ranks - 1) * bytes, ranks) + latency_ps;
   const uint64_t travelling =
       piece_bytes * ranks < bytes ? time(links * piece_bytes, 1) : time(links * bytes, ranks);
   return std::max(sending, travelling + links * latency_ps);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ring AllReduce: who sends what to whom in which step, what comes out, and how its speed is told.
 //
-//   RingPlan ring(4, 1 << 18, 64 * 1024);             // ranks, floats, bytes of a message at most
-//   for (uint32_t s = 0; s < ring.steps(); ++s) send(ring.sent(rank, s));   // to the next rank
-//   Chunk c = ring.chunk(ring.received(rank, s));     // from the previous one
-//   std::vector<float> sum = ring_sum(inputs);        // the same bits as the ring's
+//   RingPlan ring(4, 1 << 18, 64 * 1024);             // ranks, elements, bytes of a message at
+//   most for (uint32_t s = 0; s < ring.steps(); ++s) send(ring.sent(rank, s));   // to the next
+//   rank Chunk c = ring.chunk(ring.received(rank, s));     // from the previous one Buffer sum =
+//   ring_sum(ring, Element::kFp32, inputs);     // the same bits as the ring's
 //
 // Reduce-scatter in steps 0 .. N - 2: what was received is added to the own chunk and sent in the
 // next step. All-gather in the N - 1 steps behind: what was received is whole and is sent on.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
+
+#include "harness/numerics/reduce.hpp"
 
 namespace rnic::collective {
 
@@ -25,7 +26,7 @@ class RingPlan {
  public:
   // Throws std::invalid_argument for fewer than two ranks, no elements, or pieces that do not hold
   // whole elements.
-  RingPlan(uint32_t ranks, uint64_t elements, uint64_t piece_bytes);
+  RingPlan(uint32_t ranks, uint64_t elements, uint64_t piece_bytes, uint32_t element_bytes = 4);
 
   uint32_t ranks() const { return ranks_; }
   uint32_t steps() const { return 2 * (ranks_ - 1); }
@@ -43,15 +44,13 @@ class RingPlan {
 
  private:
   uint32_t ranks_;
-  uint64_t elements_, piece_bytes_;
+  uint64_t elements_, piece_bytes_, element_bytes_;
 };
 
 // The sum of all ranks' inputs in the ring's order: chunk c begins with rank c, and each next rank
-// adds its own in single precision.
-std::vector<float> ring_sum(const std::vector<std::vector<float>>& inputs);
-
-// Adds `more` to `to`, element by element.
-void add_floats(std::span<float> to, std::span<const float> more);
+// adds its own in the type of the elements.
+numerics::Buffer ring_sum(const RingPlan& ring, numerics::Element type,
+                          const std::vector<numerics::Buffer>& inputs);
 
 // One engine that adds, one piece after the other: a processor (no launch time) or a GPU.
 class ReduceEngine {
@@ -83,11 +82,15 @@ class CopyEngine {
 // Bytes over time and, times 2 (N - 1) / N, the rate that the links must have carried. In GB/s.
 double algorithm_bandwidth(uint64_t bytes, uint64_t time_ps);
 double bus_bandwidth(uint32_t ranks, uint64_t bytes, uint64_t time_ps);
+// How the sum is made: around a ring, or by the owner of each chunk, to whom all send their part,
+// and who sends the sum to all.
+enum class Way : uint8_t { kRing, kOneShot };
+
 // The shortest time over links of a rate and a latency, headers and sums for nothing: each rank
 // sends 2 S (N - 1) / N bytes, the last of which travels for a latency; and a piece goes over
-// 2 (N - 1) links, whole each time. The longer of the two; with one piece per chunk the second is
-// 2 (N - 1) latency + 2 S (N - 1) / (N rate).
-uint64_t shortest_ps(uint32_t ranks, uint64_t bytes, uint64_t piece_bytes, uint64_t rate_bps,
-                     uint64_t latency_ps);
+// 2 (N - 1) links of a ring, or 2 in one shot, whole each time. The longer of the two; around a
+// ring with one piece per chunk the second is 2 (N - 1) latency + 2 S (N - 1) / (N rate).
+uint64_t shortest_ps(Way way, uint32_t ranks, uint64_t bytes, uint64_t piece_bytes,
+                     uint64_t rate_bps, uint64_t latency_ps);
 
 }  // namespace rnic::collective

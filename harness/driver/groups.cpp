@@ -41,6 +41,17 @@ GroupCut cut_buffer(const Capabilities& cap, uint64_t bytes, uint32_t ranks, uin
       fmt::format("AllReduce: {} bytes cannot be cut into rounds of {} ranks", bytes, ranks));
 }
 
+WorkRequest packet_request(const GroupPacket& p, const Segment& data) {
+  WorkRequest w;
+  w.opcode = RNIC_WQE_OPCODE_ARP;
+  w.local = {data};
+  // First wire byte highest.
+  w.remote_va =
+      uint64_t{p.elem} << 57 | uint64_t{p.contributor} << 48 | uint64_t{p.number} << 32 | p.slot;
+  w.rkey = p.offset;
+  return w;
+}
+
 uint32_t stage_bytes(const Capabilities& cap, uint32_t piece) { return cap.arp_stages * piece; }
 uint32_t ring_bytes(const Capabilities& cap) { return cap.arp_ring * RNIC_WQE_BLOCK; }
 

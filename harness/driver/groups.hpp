@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "harness/driver/device.hpp"
+#include "harness/driver/queues.hpp"
 
 namespace rnic::driver {
 
@@ -59,6 +60,16 @@ struct GroupBuffers {
   uint32_t src_key = 0;
   uint64_t dst = 0;  // IOVA; may be src
 };
+
+// A packet of a group that software posts, as to a rank that sums in one shot: the data are one
+// piece, `slot` its running number in the group, `offset` its place in the buffer of the sum.
+struct GroupPacket {
+  uint32_t number = 0;
+  uint8_t elem = RNIC_ARP_ELEM_FP32;
+  uint32_t contributor = 0;
+  uint32_t slot = 0, offset = 0;
+};
+WorkRequest packet_request(const GroupPacket& p, const Segment& data);
 
 uint32_t stage_bytes(const Capabilities& cap, uint32_t piece);
 uint32_t ring_bytes(const Capabilities& cap);

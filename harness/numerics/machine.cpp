@@ -2,7 +2,9 @@
 #include "harness/numerics/machine.hpp"
 
 #include <bit>
+#include <cstring>
 #include <stdexcept>
+#include <vector>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -46,6 +48,26 @@ bool machine_has_fp16() {
 #else
   return false;
 #endif
+}
+
+namespace {
+
+template <class Word>
+void add_words(Element type, std::span<uint8_t> to, std::span<const uint8_t> more) {
+  std::vector<Word> a(to.size() / sizeof(Word)), b(a.size());
+  std::memcpy(a.data(), to.data(), to.size());
+  std::memcpy(b.data(), more.data(), to.size());
+  machine_add(type, a, b, a);
+  std::memcpy(to.data(), a.data(), to.size());
+}
+
+}  // namespace
+
+void machine_add_to(Element type, std::span<uint8_t> to, std::span<const uint8_t> more) {
+  if (to.size() != more.size() || to.size() % element_bytes(type) != 0)
+    throw std::invalid_argument("machine_add_to: lengths do not fit");
+  if (element_bytes(type) == 2) return add_words<uint16_t>(type, to, more);
+  add_words<uint32_t>(type, to, more);
 }
 
 void machine_add(Element type, std::span<const uint16_t> a, std::span<const uint16_t> b,

@@ -23,6 +23,9 @@ void machine_add(Element type, std::span<const uint16_t> a, std::span<const uint
 void machine_add(Element type, std::span<const uint32_t> a, std::span<const uint32_t> b,
                  std::span<uint32_t> out);
 
+// Adds `more` to `to`, elements of little-endian buffers of any type.
+void machine_add_to(Element type, std::span<uint8_t> to, std::span<const uint8_t> more);
+
 // Whether the processor itself converts FP16.
 bool machine_has_fp16();
 

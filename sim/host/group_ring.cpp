@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/host/group_ring.hpp"
 
-#include <fmt/format.h>
-
 #include <bit>
 
 namespace rnic::sim {
 
-GroupRing::GroupRing(std::vector<Host*> hosts, GroupRingOptions options)
+GroupRing::GroupRing(std::vector<Host*> hosts, GroupOptions options)
     : options_(std::move(options)) {
   for (Host* h : hosts) {
-    const uint32_t has = h->nic().capabilities().arp_groups;
-    if (options_.number >= has)
-      throw driver::Error(
-          fmt::format("{}: group {} of a NIC that has {}", h->node().name(), options_.number, has));
-    ranks_.emplace_back().host = h;
+    need_group(*h, options_.number);
+    ranks_.push_back({.host = h, .events = {*h, options_.number}});
   }
   for (uint32_t r = 0; r < ranks(); ++r) make_qps(r);
   for (uint32_t r = 0; r < ranks(); ++r) connect(r);
@@ -70,24 +65,11 @@ driver::GroupCut GroupRing::cut(uint64_t bytes) {
 }
 
 void GroupRing::begin(uint32_t r, uint64_t bytes, const Region& src, const Region& dst) {
-  ranks_[r].event.reset();
+  ranks_[r].events.reset();
   driver::begin_start_group(host(r).nic(), options_.number, ranks(), r, cut(bytes),
                             {src.iova, src.va, src.key, dst.iova});
 }
 
 void GroupRing::finish(uint32_t r) { driver::finish_start_group(host(r).nic(), options_.number); }
-
-bool GroupRing::ended(uint32_t r) {
-  Rank& rank = ranks_[r];
-  while (const auto e = host(r).events().poll()) {
-    host(r).events().update();
-    const bool group = e->type == RNIC_EQE_TYPE_ARP_DONE || e->type == RNIC_EQE_TYPE_ARP_ABORTED;
-    if (group && e->number == options_.number)
-      rank.event = *e;
-    else
-      rank.others.push_back(*e);
-  }
-  return rank.event.has_value();
-}
 
 }  // namespace rnic::sim

@@ -8,41 +8,23 @@
 //   if (ring.event(0)->type == RNIC_EQE_TYPE_ARP_DONE) ...
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <vector>
 
-#include "harness/driver/groups.hpp"
-#include "sim/host/host.hpp"
+#include "sim/host/group_rank.hpp"
 
 namespace rnic::sim {
-
-struct GroupRingOptions {
-  uint32_t number = 0;
-  uint8_t elem = RNIC_ARP_ELEM_FP32;
-  bool wide = false;
-  uint32_t piece = 4096;  // bytes, at most the MTU
-  uint32_t timeout_us = 0;
-  uint32_t mtu = 4096;
-  uint32_t psn = 0x000100;  // of the first rank's QPs; others are near it
-  // What comes too early waits as little as there is.
-  driver::ConnectRequest attributes{.min_rnr_timer = 1};
-  // Path of rank `from` to rank `to`.
-  std::function<uint16_t(uint32_t from, uint32_t to)> path = [](uint32_t, uint32_t) {
-    return uint16_t{0};
-  };
-};
 
 class GroupRing {
  public:
   // Throws driver::Error where a NIC has no such group.
-  GroupRing(std::vector<Host*> hosts, GroupRingOptions options);
+  GroupRing(std::vector<Host*> hosts, GroupOptions options);
 
   uint32_t ranks() const { return static_cast<uint32_t>(ranks_.size()); }
   Host& host(uint32_t rank) { return *ranks_[rank].host; }
   Qp& tx(uint32_t rank) { return *ranks_[rank].tx; }  // to the next rank
   Qp& rx(uint32_t rank) { return *ranks_[rank].rx; }  // from the previous one
-  const GroupRingOptions& options() const { return options_; }
+  const GroupOptions& options() const { return options_; }
   driver::GroupCut cut(uint64_t bytes);
 
   // One rank; the next operation may begin when its event was seen. begin() returns at once, and
@@ -54,10 +36,14 @@ class GroupRing {
     finish(rank);
   }
   // Looks at the rank's event queue; true once the event of its operation was there.
-  bool ended(uint32_t rank);
-  const std::optional<driver::Event>& event(uint32_t rank) const { return ranks_[rank].event; }
+  bool ended(uint32_t rank) { return ranks_[rank].events.ended(); }
+  const std::optional<driver::Event>& event(uint32_t rank) const {
+    return ranks_[rank].events.event();
+  }
   // Other events that ended() found on its way.
-  const std::vector<driver::Event>& others(uint32_t rank) const { return ranks_[rank].others; }
+  const std::vector<driver::Event>& others(uint32_t rank) const {
+    return ranks_[rank].events.others();
+  }
 
   void abort(uint32_t rank) { driver::abort_group(host(rank).nic(), options_.number); }
   void destroy(uint32_t rank) { driver::destroy_group(host(rank).nic(), options_.number); }
@@ -67,14 +53,13 @@ class GroupRing {
     Host* host = nullptr;
     Qp* tx = nullptr;
     Qp* rx = nullptr;
-    std::optional<driver::Event> event;
-    std::vector<driver::Event> others;
+    GroupEvents events;
   };
   void make_qps(uint32_t rank);
   void connect(uint32_t rank);
   void create(uint32_t rank);
 
-  GroupRingOptions options_;
+  GroupOptions options_;
   std::vector<Rank> ranks_;
   std::vector<Region*> staging_, rings_;
 };

@@ -4,15 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <deque>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "harness/collective/ring.hpp"
-#include "harness/mem/random.hpp"
+#include "harness/numerics/machine.hpp"
 #include "regs/gen/rnic_regs.h"
+#include "sim/run/allreduce_data.hpp"
 #include "sim/run/allreduce_report.hpp"
 #include "sim/run/session.hpp"
 
@@ -59,7 +59,6 @@ class AllReduce {
   Host& host(uint32_t rank) { return *session_.kit(rank).host; }
   uint32_t next_of(uint32_t rank) const { return (rank + 1) % ring_.ranks(); }
   void make_rank(uint32_t rank);
-  void fill(uint32_t round);
   void reset(uint32_t rank);
   void copy_in(uint32_t rank);
   void post_receives(uint32_t rank);
@@ -71,7 +70,6 @@ class AllReduce {
   void add_what_is_due(uint32_t rank);
   void go_on(uint32_t rank, Message m);
   bool busy() const;
-  void compare();
   bool copies() const { return step_.memory != step_.reduce; }
   uint64_t copy_rate() const;  // bytes per second; 0: no time
   // Where a piece of a chunk that is to be added lies in the staging buffer.
@@ -84,14 +82,15 @@ class AllReduce {
   const AllReduceStep& step_;
   RingPlan ring_;
   std::vector<Rank> ranks_;
-  std::vector<std::vector<float>> inputs_;
+  std::optional<AllReduceData> data_;
 };
 
 AllReduce::AllReduce(Session& session, const std::string& name, const AllReduceStep& step)
     : session_(session),
       name_(name),
       step_(step),
-      ring_(session.settings().nodes, step.bytes / sizeof(float), step.piece) {
+      ring_(session.settings().nodes, step.bytes / numerics::element_bytes(step.type), step.piece,
+            numerics::element_bytes(step.type)) {
   ranks_.resize(ring_.ranks());
   std::map<std::pair<uint32_t, uint32_t>, size_t> used;
   for (uint32_t r = 0; r < ring_.ranks(); ++r) {
@@ -100,7 +99,12 @@ AllReduce::AllReduce(Session& session, const std::string& name, const AllReduceS
     ranks_[r].next = p.self;
     ranks_[to].previous = p.peer;
   }
-  for (uint32_t r = 0; r < ring_.ranks(); ++r) make_rank(r);
+  std::vector<Region*> work;
+  for (uint32_t r = 0; r < ring_.ranks(); ++r) {
+    make_rank(r);
+    work.push_back(ranks_[r].work);
+  }
+  data_.emplace(session_, name_, step_, work);
 }
 
 void AllReduce::make_rank(uint32_t r) {
@@ -128,16 +132,6 @@ void AllReduce::copy_in(uint32_t r) {
   for (uint32_t s = 0; ring_.adds(s); ++s) {
     const uint32_t chunk = ring_.received(r, s);
     for (uint32_t p = 0; p < ring_.pieces(chunk); ++p) rank.own[s].push_back(there(chunk, p));
-  }
-}
-
-void AllReduce::fill(uint32_t round) {
-  inputs_.assign(ring_.ranks(), std::vector<float>(step_.bytes / sizeof(float)));
-  for (uint32_t r = 0; r < ring_.ranks(); ++r) {
-    mem::Random rng(session_.seed(fmt::format("allreduce.{}.{}.{}", name_, round, r)));
-    for (float& v : inputs_[r])
-      v = static_cast<float>(static_cast<double>(rng.next() >> 40) * 0x1p-23 - 1);
-    ranks_[r].work->buffer.write(0, inputs_[r].data(), step_.bytes);
   }
 }
 
@@ -229,10 +223,10 @@ void AllReduce::add_what_is_due(uint32_t r) {
     rank.sums.erase(rank.sums.begin());
     const uint32_t number = ring_.received(r, m.step);
     const Chunk piece = ring_.piece(number, m.piece);
-    std::vector<float> own(piece.bytes / sizeof(float)), more(own.size());
+    numerics::Buffer own(piece.bytes), more(piece.bytes);
     rank.work->buffer.read(piece.offset, own.data(), piece.bytes);
     rank.staging->buffer.read(staged_at(m.step, number, piece), more.data(), piece.bytes);
-    collective::add_floats(own, more);
+    numerics::machine_add_to(step_.type, own, more);
     rank.work->buffer.write(piece.offset, own.data(), piece.bytes);
     go_on(r, m);
   }
@@ -271,31 +265,9 @@ bool AllReduce::busy() const {
                      [now](const Rank& r) { return r.done < r.expected || r.copied_back > now; });
 }
 
-void AllReduce::compare() {
-  const std::vector<float> want = collective::ring_sum(inputs_);
-  std::vector<float> got(want.size());
-  for (uint32_t r = 0; r < ring_.ranks(); ++r) {
-    ranks_[r].work->buffer.read(0, got.data(), step_.bytes);
-    for (size_t i = 0; i < want.size(); ++i) {
-      double sum = 0, size = 0;
-      for (const auto& in : inputs_) {
-        sum += static_cast<double>(in[i]);
-        size += std::abs(static_cast<double>(in[i]));
-      }
-      const double bound = ring_.ranks() * 0x1p-24 * size;
-      if (std::bit_cast<uint32_t>(got[i]) == std::bit_cast<uint32_t>(want[i]) &&
-          std::abs(static_cast<double>(got[i]) - sum) <= bound)
-        continue;
-      session_.problem(fmt::format("{}: rank {} has {} at element {}, expected {} (exactly {})",
-                                   name_, r, got[i], i, want[i], sum));
-      break;
-    }
-  }
-}
-
 TimePs AllReduce::run(uint32_t round) {
   World& world = session_.world();
-  fill(round);
+  data_->fill(round);
   for (uint32_t r = 0; r < ring_.ranks(); ++r) reset(r);
   world.run_until(world.now_ps() + kSettlePs);  // receives reach the NICs
   const TimePs start = world.now_ps(), end = start + step_.limit_ps;
@@ -317,14 +289,15 @@ TimePs AllReduce::run(uint32_t round) {
                            [](const Rank& r) { return r.flying != 0; });
       },
       step_.limit_ps, "the last acknowledgements");
-  compare();
+  data_->compare(collective::ring_sum(ring_, step_.type, data_->inputs()));
   return time;
 }
 
 }  // namespace
 
 void run_allreduce(Session& s, const std::string& name, const AllReduceStep& step) {
-  if (step.nic) return run_nic_allreduce(s, name, step);
+  if (step.nic && step.algorithm == Algorithm::kRing) return run_nic_allreduce(s, name, step);
+  if (step.nic) return run_one_shot_allreduce(s, name, step);
   AllReduce all(s, name, step);
   const uint64_t copies = step.memory == step.reduce ? 0 : 2 * step.bytes;
   measure_allreduce(s, name, step, copies, [&](uint32_t i) { return all.run(i); });

@@ -23,20 +23,30 @@ std::vector<uint64_t> pcie_bytes(Session& s) {
   return out;
 }
 
+const char* way_name(Algorithm a) {
+  switch (a) {
+    case Algorithm::kRing:
+      return "ring";
+    case Algorithm::kOneShot:
+      return "one-shot (order of arrival)";
+    default:
+      return "one-shot (fixed order)";
+  }
+}
+
 void describe(Session& s, const AllReduceStep& step) {
   const auto place = [](Memory m) { return m == Memory::kGpu ? "GPU" : "host"; };
-  const size_t ranks = s.node_count();
+  const std::string what =
+      fmt::format("  {} AllReduce of {} B of {}{} on {} ranks in {} memory",
+                  way_name(step.algorithm), step.bytes, numerics::element_name(step.type),
+                  step.wide ? " summed in fp32" : "", s.node_count(), place(step.memory));
   if (step.nic)
-    return s.print(fmt::format(
-        "  ring AllReduce of {} B on {} ranks in {} memory by the NICs, packets of {} B, programs "
-        "look every {:.2f} us",
-        step.bytes, ranks, place(step.memory), step.piece, us(step.grain_ps)));
+    return s.print(fmt::format("{} by the NICs, packets of {} B, programs look every {:.2f} us",
+                               what, step.piece, us(step.grain_ps)));
   s.print(fmt::format(
-      "  ring AllReduce of {} B on {} ranks in {} memory, {} adds at {:.0f} Gb/s, {:.2f} us "
-      "launch, "
-      "pieces of {} B, programs look every {:.2f} us",
-      step.bytes, ranks, place(step.memory), place(step.reduce),
-      static_cast<double>(step.add_bps) * 1e-9, us(step.launch_ps), step.piece, us(step.grain_ps)));
+      "{}, {} adds at {:.0f} Gb/s, {:.2f} us launch, pieces of {} B, programs look every {:.2f} us",
+      what, place(step.reduce), static_cast<double>(step.add_bps) * 1e-9, us(step.launch_ps),
+      step.piece, us(step.grain_ps)));
   if (step.memory != step.reduce) {
     const pcie::GpuConfig& gpu = s.settings().gpu;
     s.print(fmt::format(
@@ -71,8 +81,10 @@ void report(Session& s, const std::string& name, const AllReduceStep& step,
   const wire::LinkConfig& wire = s.settings().wire;
   const TimePs latency = wire.delay_ps * (s.net() != nullptr ? 2 : 1) +
                          (s.net() != nullptr ? s.net()->config().latency_ps : 0);
+  const auto way =
+      step.algorithm == Algorithm::kRing ? collective::Way::kRing : collective::Way::kOneShot;
   const TimePs bound =
-      collective::shortest_ps(ranks, step.bytes, step.piece, wire.rate_bps, latency);
+      collective::shortest_ps(way, ranks, step.bytes, step.piece, wire.rate_bps, latency);
   describe(s, step);
   const double bus = collective::bus_bandwidth(ranks, step.bytes, median);
   const double bus_bound = collective::bus_bandwidth(ranks, step.bytes, bound);

@@ -15,7 +15,8 @@ namespace rnic::sim {
 void measure_allreduce(Session& session, const std::string& name, const AllReduceStep& step,
                        uint64_t copies, const std::function<TimePs(uint32_t round)>& run);
 
-// By the NICs.
+// By the NICs: around a ring; in one shot.
 void run_nic_allreduce(Session& session, const std::string& name, const AllReduceStep& step);
+void run_one_shot_allreduce(Session& session, const std::string& name, const AllReduceStep& step);
 
 }  // namespace rnic::sim

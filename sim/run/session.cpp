@@ -32,6 +32,11 @@ bool expected_of_faults(std::string_view counter) {
       "rx_ghost_acks",  "tx_nak_seq",     "tx_rnr_nak"};
   return std::find(kNames.begin(), kNames.end(), counter) != kNames.end();
 }
+// What a packet of an AllReduce that comes too early brings about: an RNR NAK, and behind it
+// packets that were on their way.
+bool expected_of_early_packets(std::string_view counter) {
+  return counter == "rx_nak" || counter == "tx_rnr_nak" || counter == "rx_out_of_order";
+}
 // Pauses have counters of their own.
 uint64_t frames_sent(const std::map<std::string, uint64_t>& counters) {
   return counters.at("tx_frames") + counters.at("tx_pause");
@@ -329,9 +334,14 @@ void Session::final_checks() {
   Counters counters;
   for (NodeKit& k : kits_) counters.push_back(k.host->nic().counters());
   const bool lost = lossy();
+  const bool by_nics =
+      std::any_of(settings_.steps.begin(), settings_.steps.end(),
+                  [](const Step& step) { return step.allreduce && step.allreduce->nic; });
+  if (by_nics && !lost) check_early_packets(counters);
   for (size_t i = 0; i < kits_.size(); ++i) {
     for (const char* name : kMustBeZero) {
       if (lost && expected_of_faults(name)) continue;
+      if (by_nics && expected_of_early_packets(name)) continue;
       if (counters[i].at(name) != 0)
         problem(fmt::format("counter {} of node {} is {}", name, kits_[i].node->name(),
                             counters[i].at(name)));
@@ -387,6 +397,20 @@ void Session::close_files() {
 }
 
 // What one side sent the other has received, and the tap has seen.
+// Each RNR NAK was for a packet that arp_fsm put off, and each came.
+void Session::check_early_packets(const Counters& counters) {
+  uint64_t told = 0, heard = 0;
+  for (size_t i = 0; i < kits_.size(); ++i) {
+    const uint64_t naks = counters[i].at("tx_rnr_nak"), early = counters[i].at("arp_not_ready");
+    if (naks != early)
+      problem(fmt::format("node {} sent {} RNR NAKs for {} packets that came too early",
+                          kits_[i].node->name(), naks, early));
+    told += naks;
+    heard += counters[i].at("rx_nak");
+  }
+  if (told != heard) problem(fmt::format("{} RNR NAKs were sent, {} NAKs came", told, heard));
+}
+
 void Session::check_frames(const Counters& counters) {
   if (net() != nullptr) return check_switch(counters);
   uint64_t sent = 0;

@@ -120,6 +120,7 @@ class Session {
   void start_host(size_t index);
   void final_checks();
   void close_files();
+  void check_early_packets(const Counters& counters);
   void check_frames(const Counters& counters);
   void check_switch(const Counters& counters);
   bool lossy() const;

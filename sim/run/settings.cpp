@@ -371,6 +371,20 @@ void read_flow(Reader& r, Flow& f, const Settings& s) {
     r.error("source", "device memory is for latency steps");
 }
 
+// In order of arrival a result is looked for among those of all orders.
+constexpr uint32_t kMostOrderedNodes = 6;
+
+void check_one_shot(Reader& r, const AllReduceStep& a, const Settings& s) {
+  constexpr uint64_t kMostPieces = 65535;  // of a chunk: 16 bits of the command
+  if (a.algorithm == Algorithm::kOneShot && a.type != numerics::Element::kInt32 &&
+      s.nodes > kMostOrderedNodes)
+    r.error("algorithm", "one_shot of " + std::string(numerics::element_name(a.type)) +
+                             " takes at most 6 nodes, whose orders are all tried: int32, or "
+                             "one_shot_fixed");
+  if ((a.bytes / s.nodes + a.piece - 1) / a.piece > kMostPieces)
+    r.error("piece", "too small: more than 65535 pieces of a chunk");
+}
+
 void read_nic_allreduce(Reader& r, AllReduceStep& a, const Settings& s) {
   r.opt("repeat", a.repeat, unsigned_integer(1, 1000));
   r.opt("grain", a.grain_ps, duration(10'000, 1'000'000'000));
@@ -384,26 +398,45 @@ void read_nic_allreduce(Reader& r, AllReduceStep& a, const Settings& s) {
   if (a.bytes % (s.nodes * row) != 0)
     r.error("size",
             "of a NIC: a multiple of " + std::to_string(s.nodes * row) + ", chunks of whole rows");
+  if (a.wide && numerics::element_bytes(a.type) != 2)
+    r.error("wide", "is for fp16 and bf16, not " + std::string(numerics::element_name(a.type)));
+  if (a.wide && a.piece > 2048)
+    r.error("piece", "at most 2048 with 'wide': a slot has 4096 bytes of FP32");
+  if (a.algorithm != Algorithm::kRing) check_one_shot(r, a, s);
 }
 
 void read_allreduce(Reader& r, AllReduceStep& a, const Settings& s) {
   constexpr uint64_t kMostPieces = 16384;  // of a rank: what an immediate numbers
   r.opt("size", a.bytes, bytes(64, 1u << 30));
-  r.opt("piece", a.piece, bytes(4, 1u << 30));
+  r.opt("piece", a.piece, bytes(2, 1u << 30));
   const auto place = one_of<Memory>({{"host", Memory::kHost}, {"gpu", Memory::kGpu}});
   r.opt("memory", a.memory, place);
   a.reduce = a.memory;
   r.opt("engine", a.nic, one_of<bool>({{"verbs", false}, {"nic", true}}));
+  r.opt("type", a.type,
+        one_of<numerics::Element>({{"fp16", numerics::Element::kFp16},
+                                   {"bf16", numerics::Element::kBf16},
+                                   {"fp32", numerics::Element::kFp32},
+                                   {"int32", numerics::Element::kInt32}}));
+  r.opt("algorithm", a.algorithm,
+        one_of<Algorithm>({{"ring", Algorithm::kRing},
+                           {"one_shot", Algorithm::kOneShot},
+                           {"one_shot_fixed", Algorithm::kOneShotFixed}}));
+  r.opt("wide", a.wide, boolean());
   r.list("against", a.against, text(), 0, 8);
   if (a.nic) return read_nic_allreduce(r, a, s);
+  if (a.algorithm != Algorithm::kRing) r.error("algorithm", "only ring, but with 'engine: nic'");
+  if (a.wide) r.error("wide", "is for 'engine: nic'");
   r.opt("reduce", a.reduce, place);
   r.opt("add_rate", a.add_bps, bit_rate(1'000'000'000, 1'000'000'000'000'000));
   r.opt("launch", a.launch_ps, latency());
   r.opt("repeat", a.repeat, unsigned_integer(1, 1000));
   r.opt("grain", a.grain_ps, duration(10'000, 1'000'000'000));
   r.opt("limit", a.limit_ps, duration(1, kLongestLimitPs));
-  if (a.bytes % 4 != 0) r.error("size", "must be a multiple of 4");
-  if (a.piece % 4 != 0) r.error("piece", "must be a multiple of 4");
+  const uint64_t width = numerics::element_bytes(a.type);
+  const std::string whole = "must be a multiple of " + std::to_string(width);
+  if (a.bytes % width != 0) r.error("size", whole);
+  if (a.piece % width != 0) r.error("piece", whole);
   if (a.memory == Memory::kHost && a.reduce == Memory::kGpu)
     r.error("reduce", "the GPU adds what is in its own memory");
   if (2 * (s.nodes - 1) * (a.bytes / s.nodes / a.piece + 1) > kMostPieces)

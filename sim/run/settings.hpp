@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/driver/congestion.hpp"
+#include "harness/numerics/element.hpp"
 #include "harness/pcie/config.hpp"
 #include "harness/switch/config.hpp"
 #include "harness/wire/fault_settings.hpp"
@@ -98,10 +99,17 @@ struct MissStep {
   uint32_t repeat = 16;  // pairs of QPs that are tried
 };
 
-// Ring AllReduce of floats over all nodes, in rank order: with WRITEs, the sums made by each rank's
-// processor or GPU, or by the NICs.
+// Around a ring in rank order; or every rank sends its part of a chunk to the rank that owns it,
+// which adds as they come or in the order of the ranks, and sends the sum to all.
+enum class Algorithm : uint8_t { kRing, kOneShot, kOneShotFixed };
+
+// AllReduce over all nodes: with WRITEs around a ring, the sums made by each rank's processor or
+// GPU, or by the NICs.
 struct AllReduceStep {
-  bool nic = false;                    // the NICs do it; `piece` is that of a packet
+  bool nic = false;  // the NICs do it; `piece` is that of a packet
+  Algorithm algorithm = Algorithm::kRing;
+  numerics::Element type = numerics::Element::kFp32;
+  bool wide = false;                   // 16-bit elements are summed in FP32
   uint64_t bytes = 1 << 20;            // of each rank's buffer
   uint64_t piece = 64 << 10;           // of a message, at most
   Memory memory = Memory::kHost;       // where the buffers are

@@ -7,10 +7,13 @@
 #include <cmath>
 #include <map>
 
+#include "harness/numerics/machine.hpp"
+#include "harness/numerics/sample.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/rng.hpp"
 
 using namespace rnic::collective;
+using namespace rnic::numerics;
 using rnic::test::contains_text;
 
 TEST_CASE("chunks go as the facts say") {
@@ -42,8 +45,9 @@ TEST_CASE("chunks and pieces cover the buffer once, and differ by one element at
   for (int trial = 0; trial < 200; ++trial) {
     const auto ranks = static_cast<uint32_t>(rng.between(2, 16));
     const uint64_t elements = rng.between(ranks, 5000);
-    const uint64_t piece = 4 * rng.between(1, 400);
-    const RingPlan ring(ranks, elements, piece);
+    const uint32_t width = rng.chance(0.5) ? 2 : 4;
+    const uint64_t piece = width * rng.between(1, 400);
+    const RingPlan ring(ranks, elements, piece, width);
     uint64_t at = 0, least = UINT64_MAX, most = 0;
     for (uint32_t c = 0; c < ranks; ++c) {
       const Chunk chunk = ring.chunk(c);
@@ -55,58 +59,64 @@ TEST_CASE("chunks and pieces cover the buffer once, and differ by one element at
         CHECK(one.offset == at);
         CHECK(one.bytes > 0);
         CHECK(one.bytes <= piece);
-        CHECK(one.bytes % 4 == 0);
+        CHECK(one.bytes % width == 0);
         at += one.bytes;
       }
       CHECK(at == chunk.offset + chunk.bytes);
     }
-    CHECK(at == elements * 4);
-    CHECK(most - least <= 4);
+    CHECK(at == elements * width);
+    CHECK(most - least <= width);
     CHECK(ring.longest_chunk() == most);
   }
 }
 
 TEST_CASE("played through with buffers, every rank has the sum, bit for bit as ring_sum") {
   auto rng = rnic::test::rng("values");
-  for (uint32_t n = 2; n <= 9; ++n) {
-    const uint64_t elements = rng.between(n, 300);
-    const RingPlan ring(n, elements, 32);
-    std::vector<std::vector<float>> in(n, std::vector<float>(elements));
-    for (auto& rank : in)
-      for (float& v : rank)
-        v = static_cast<float>(std::ldexp(static_cast<double>(rng.u32()) - 0x1p31,
-                                          static_cast<int>(rng.below(30)) - 40));
-    auto work = in;
-    std::vector<uint64_t> sent(n);
-    for (uint32_t s = 0; s < ring.steps(); ++s) {
-      const auto before = work;  // all send at once
-      for (uint32_t r = 0; r < n; ++r) {
-        const uint32_t left = (r + n - 1) % n, c = ring.received(r, s);
-        const Chunk chunk = ring.chunk(c);
-        const auto first = chunk.offset / 4, count = chunk.bytes / 4;
-        sent[left] += chunk.bytes;
-        const std::span<float> mine = std::span(work[r]).subspan(first, count);
-        const std::span<const float> theirs = std::span(before[left]).subspan(first, count);
-        if (ring.adds(s)) {
-          add_floats(mine, theirs);
-        } else {
-          std::copy(theirs.begin(), theirs.end(), mine.begin());
+  for (const Element type : {Element::kFp16, Element::kBf16, Element::kFp32, Element::kInt32}) {
+    const uint32_t width = element_bytes(type);
+    for (uint32_t n = 2; n <= 9; ++n) {
+      const uint64_t elements = rng.between(n, 300);
+      const RingPlan ring(n, elements, 32, width);
+      std::vector<Buffer> in;
+      for (uint32_t r = 0; r < n; ++r)
+        in.push_back(near_numbers(type, rng.bytes(elements * width)));
+      auto work = in;
+      std::vector<uint64_t> sent(n);
+      for (uint32_t s = 0; s < ring.steps(); ++s) {
+        const auto before = work;  // all send at once
+        for (uint32_t r = 0; r < n; ++r) {
+          const uint32_t left = (r + n - 1) % n;
+          const Chunk chunk = ring.chunk(ring.received(r, s));
+          sent[left] += chunk.bytes;
+          const auto mine = std::span(work[r]).subspan(chunk.offset, chunk.bytes);
+          const auto theirs = std::span(before[left]).subspan(chunk.offset, chunk.bytes);
+          if (ring.adds(s)) {
+            machine_add_to(type, mine, theirs);
+          } else {
+            std::copy(theirs.begin(), theirs.end(), mine.begin());
+          }
         }
       }
-    }
-    const auto want = ring_sum(in);
-    for (uint32_t r = 0; r < n; ++r) {
-      CHECK(sent[r] == ring.bytes_sent(r));
-      for (uint64_t i = 0; i < elements; ++i)
-        CHECK(std::bit_cast<uint32_t>(work[r][i]) == std::bit_cast<uint32_t>(want[i]));
-    }
-    for (uint64_t i = 0; i < elements; ++i) {
-      double sum = 0, size = 0;
-      for (const auto& rank : in) {
-        sum += static_cast<double>(rank[i]);
-        size += std::abs(static_cast<double>(rank[i]));
+      const Buffer want = ring_sum(ring, type, in);
+      for (uint32_t r = 0; r < n; ++r) {
+        CHECK(sent[r] == ring.bytes_sent(r));
+        CHECK(work[r] == want);
       }
-      CHECK(std::abs(static_cast<double>(want[i]) - sum) <= (n - 1) * 0x1p-24 * size * 1.001);
+      if (type == Element::kInt32) continue;
+      const double ulp = type == Element::kFp16   ? 0x1p-11
+                         : type == Element::kBf16 ? 0x1p-8
+                                                  : 0x1p-24;
+      const auto value = [&](const Buffer& b, size_t i) {
+        return static_cast<double>(std::bit_cast<float>(widen(type, load(type, b, i))));
+      };
+      for (uint64_t i = 0; i < elements; ++i) {
+        double sum = 0, size = 0;
+        for (const auto& rank : in) {
+          sum += value(rank, i);
+          size += std::abs(value(rank, i));
+        }
+        CHECK(std::abs(value(want, i) - sum) <= (n - 1) * ulp * size * 1.001);
+      }
     }
   }
 }
@@ -146,12 +156,17 @@ TEST_CASE("bandwidths are those of the usual benchmark") {
 
 TEST_CASE("the shortest time: what a rank sends, or the way of a piece") {
   // 4 ranks, 1 MB, 100 Gb/s, 1 us, whole chunks: 6 us and 1.5 MB at 12.5 GB/s, 120 us.
-  CHECK(shortest_ps(4, 1'000'000, 1'000'000, 100'000'000'000, 1'000'000) == 126'000'000);
-  CHECK(shortest_ps(4, 1'000'000, 250'000, 100'000'000'000, 1'000'000) == 126'000'000);
+  CHECK(shortest_ps(Way::kRing, 4, 1'000'000, 1'000'000, 100'000'000'000, 1'000'000) ==
+        126'000'000);
+  CHECK(shortest_ps(Way::kRing, 4, 1'000'000, 250'000, 100'000'000'000, 1'000'000) == 126'000'000);
   // In pieces of 50 kB, which follow each other without a gap: 120 us and one latency.
-  CHECK(shortest_ps(4, 1'000'000, 50'000, 100'000'000'000, 1'000'000) == 121'000'000);
+  CHECK(shortest_ps(Way::kRing, 4, 1'000'000, 50'000, 100'000'000'000, 1'000'000) == 121'000'000);
   // Small ones wait for the wire's delay: six times 1 us and 80 ns.
-  CHECK(shortest_ps(4, 8'000, 1'000, 100'000'000'000, 1'000'000) == 6'480'000);
+  CHECK(shortest_ps(Way::kRing, 4, 8'000, 1'000, 100'000'000'000, 1'000'000) == 6'480'000);
+  // In one shot a piece goes over two links: twice 1 us and 80 ns; all of it still over the wire.
+  CHECK(shortest_ps(Way::kOneShot, 4, 8'000, 1'000, 100'000'000'000, 1'000'000) == 2'160'000);
+  CHECK(shortest_ps(Way::kOneShot, 4, 1'000'000, 50'000, 100'000'000'000, 1'000'000) ==
+        121'000'000);
 }
 
 TEST_CASE("plans that cannot be are refused") {
@@ -159,4 +174,5 @@ TEST_CASE("plans that cannot be are refused") {
   CHECK_THROWS_WITH(RingPlan(4, 3, 4), contains_text("fewer elements"));
   CHECK_THROWS_WITH(RingPlan(4, 10, 6), contains_text("whole elements"));
   CHECK_THROWS_WITH(RingPlan(4, 10, 0), contains_text("whole elements"));
+  CHECK_THROWS_WITH(RingPlan(4, 10, 7, 2), contains_text("whole elements"));
 }

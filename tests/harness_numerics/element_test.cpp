@@ -4,10 +4,12 @@
 #include "harness/numerics/element.hpp"
 
 #include <bit>
+#include <cmath>
 
 #include "harness/collective/ring.hpp"
 #include "harness/numerics/machine.hpp"
 #include "harness/numerics/reduce.hpp"
+#include "harness/numerics/sample.hpp"
 #include "tests/harness_numerics/vectors.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/rng.hpp"
@@ -130,7 +132,41 @@ TEST_CASE("sums of buffers keep their order and round where they say") {
   CHECK_THROWS(ring_allreduce(kH, {a, b, b}, 8));
 }
 
-TEST_CASE("a ring of FP32 gives the same bits here and in the plan that the verbs follow") {
+TEST_CASE("numbers to try sums with are finite, of both signs, and near one another") {
+  auto random = rng("near");
+  for (const Element type : kAll) {
+    const Buffer raw = random.bytes(4096), got = near_numbers(type, raw);
+    if (type == Element::kInt32) {
+      CHECK(got == raw);
+      continue;
+    }
+    size_t negative = 0, wrong = 0;
+    const size_t count = got.size() / element_bytes(type);
+    for (size_t i = 0; i < count; ++i) {
+      const float x = std::bit_cast<float>(widen(type, load(type, got, i)));
+      negative += x < 0 ? 1 : 0;
+      wrong += std::abs(x) >= 0.125f && std::abs(x) < 32.0f ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+    CHECK(negative > count / 4);
+    CHECK(negative < count * 3 / 4);
+  }
+}
+
+TEST_CASE("the processor adds buffers of any type as the rules do") {
+  auto random = rng("buffers");
+  for (const Element type : kAll) {
+    Buffer a = near_numbers(type, random.bytes(4 * 37)),
+           b = near_numbers(type, random.bytes(4 * 37));
+    const Buffer want = sum_in_order(type, Sum::kNative, {a, b});
+    machine_add_to(type, a, b);
+    CHECK(a == want);
+    b.pop_back();
+    CHECK_THROWS(machine_add_to(type, a, b));
+  }
+}
+
+TEST_CASE("a ring of FP32 gives the bits of the machine's own floats, and of the verbs' plan") {
   auto random = rng("ring");
   for (const uint32_t ranks : {2u, 3u, 5u}) {
     const size_t elements = size_t{ranks} * 24;
@@ -144,9 +180,14 @@ TEST_CASE("a ring of FP32 gives the same bits here and in the plan that the verb
       }
       buffers.push_back(b);
     }
-    const auto want = rnic::collective::ring_sum(floats);
     const Buffer got = ring_allreduce(Element::kFp32, buffers, 4 * elements / ranks);
-    for (size_t i = 0; i < elements; ++i)
-      CHECK(load(Element::kFp32, got, i) == std::bit_cast<uint32_t>(want[i]));
+    for (size_t i = 0; i < elements; ++i) {
+      const size_t first = i / (elements / ranks);
+      float sum = floats[first][i];
+      for (uint32_t k = 1; k < ranks; ++k) sum = floats[(first + k) % ranks][i] + sum;
+      CHECK(load(Element::kFp32, got, i) == std::bit_cast<uint32_t>(sum));
+    }
+    const rnic::collective::RingPlan plan(ranks, elements, 16);
+    CHECK(rnic::collective::ring_sum(plan, Element::kFp32, buffers) == got);
   }
 }

@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <map>
 
-#include "harness/numerics/reduce.hpp"
+#include "harness/numerics/sample.hpp"
 #include "harness/roce/arp_packet.hpp"
 #include "harness/wire/faults.hpp"
 #include "sim/host/group_ring.hpp"
 #include "sim/run/session.hpp"
 #include "tests/system/bed.hpp"
+#include "tests/system/refused.hpp"
 
 using namespace rnic;
 using namespace rnic::test;
@@ -20,26 +21,11 @@ using numerics::Element;
 
 namespace {
 
-// Finite numbers near one another.
-Buffer numbers(Rng& rng, Element type, size_t bytes) {
-  Buffer out = rng.bytes(bytes);
-  if (type == Element::kInt32) return out;
-  const uint32_t fraction = type == Element::kFp16 ? 10 : type == Element::kBf16 ? 7 : 23;
-  const uint32_t middle = type == Element::kFp16 ? 12 : 124;
-  const uint32_t sign = 1u << (8 * numerics::element_bytes(type) - 1);
-  for (size_t i = 0; i < bytes / numerics::element_bytes(type); ++i) {
-    const uint32_t x = numerics::load(type, out, i);
-    const auto exponent = static_cast<uint32_t>(middle + rng.below(8));
-    numerics::store(type, out, i, (x & (sign | ((1u << fraction) - 1))) | exponent << fraction);
-  }
-  return out;
-}
-
 struct RingBedOptions {
   uint32_t ranks = 2;
   size_t bytes = 1 << 16;  // of a buffer, at most
   bool gpu = false;
-  sim::GroupRingOptions group{};
+  sim::GroupOptions group{};
 };
 
 // NICs with arp_fsm behind a switch, a source and a destination at each.
@@ -118,7 +104,7 @@ struct RingBed {
     const auto type = static_cast<Element>(options.group.elem);
     std::vector<Buffer> inputs;
     for (sim::Region* r : src) {
-      inputs.push_back(numbers(random, type, bytes));
+      inputs.push_back(numerics::near_numbers(type, random.bytes(bytes)));
       r->buffer.write(0, inputs.back().data(), bytes);
     }
     return numerics::ring_allreduce(type, inputs, ring->cut(bytes).chunk);
@@ -270,18 +256,10 @@ TEST_CASE("AllReduce through loss, repeats and reordering: nothing is added twic
   CHECK(bed.counter_sum(RNIC_CNT_ARP_ACCEPTED) == uint64_t{2} * 3 * 4 * 40);
 }
 
-TEST_CASE("do: allreduce by the NICs, beside the verbs on the same NICs") {
-  const std::string yaml = R"(
-topology: switch
-nic: {data_w: 512, mtu: 4096, arp: true}
-wire: {rate: 100 Gb/s, delay: 500 ns}
-gpu: {bounce_rate: 200 Gb/s}
-switch: {nodes: 4, queue: 4 MiB}
-steps:
-  - {name: gpu, do: allreduce, size: 8 KiB, piece: 2 KiB, memory: gpu, add_rate: 4000 Gb/s, launch: 3 us}
-  - {name: nic, do: allreduce, engine: nic, size: 8 KiB, piece: 1 KiB, memory: gpu, repeat: 2, against: [gpu]}
-  - {name: host, do: allreduce, engine: nic, size: 64 KiB, piece: 4 KiB}
-)";
+namespace {
+
+// A scenario of AllReduce; its figures. Problems fail the test.
+std::map<std::string, double> run_scenario(const std::string& yaml, std::string* text = nullptr) {
   const sim::Settings s = sim::parse_settings(yaml, "test", {});
   std::string report;
   sim::Session session(s, {}, [&](const std::string& line) { report += line + "\n"; });
@@ -289,8 +267,30 @@ steps:
   INFO(report);
   for (const std::string& p : session.problems()) FAIL_CHECK(p);
   CHECK(good);
+  if (text != nullptr) *text = report;
   std::map<std::string, double> figures;
   for (const auto& f : session.figures().all()) figures[f.name] = f.value;
+  return figures;
+}
+
+const std::string kScenarioWorld = R"(
+topology: switch
+nic: {data_w: 512, mtu: 4096, arp: true}
+wire: {rate: 100 Gb/s, delay: 500 ns}
+gpu: {bounce_rate: 200 Gb/s}
+switch: {nodes: 4, queue: 4 MiB}
+steps:
+)";
+
+}  // namespace
+
+TEST_CASE("do: allreduce by the NICs, beside the verbs on the same NICs") {
+  const std::string yaml = kScenarioWorld + R"(
+  - {name: gpu, do: allreduce, size: 8 KiB, piece: 2 KiB, memory: gpu, add_rate: 4000 Gb/s, launch: 3 us}
+  - {name: nic, do: allreduce, engine: nic, size: 8 KiB, piece: 1 KiB, memory: gpu, repeat: 2, against: [gpu]}
+  - {name: host, do: allreduce, engine: nic, size: 64 KiB, piece: 4 KiB}
+)";
+  const auto figures = run_scenario(yaml);
   CHECK(figures.at("nic.less_than_gpu") > 30);
   for (const char* step : {"nic", "host"}) {
     CHECK(figures.at(fmt::format("{}.of_bound", step)) < 100);
@@ -299,16 +299,81 @@ steps:
   // A rank reads its part of each sum and its own chunk once, and writes every sum once.
   CHECK(figures.at("nic.pcie_per_rank") >= 2 * 8192);
   CHECK(figures.at("nic.pcie_per_rank") < 2 * 8192 + 1000);
+}
 
-  const auto refused = [&](const std::string& from, const std::string& to, const char* why) {
-    std::string text = yaml;
-    text.replace(text.find(from), from.size(), to);
-    CHECK_THROWS_WITH(sim::parse_settings(text, "test", {}), contains_text(why));
-  };
+TEST_CASE("do: allreduce takes every element type, with sums in FP32, by the verbs and the NICs") {
+  std::string yaml = kScenarioWorld;
+  for (const char* type : {"fp16", "bf16", "fp32", "int32"}) {
+    yaml += fmt::format(
+        "  - {{name: verbs_{0}, do: allreduce, type: {0}, size: 8200, piece: 1000}}\n", type);
+    yaml += fmt::format(
+        "  - {{name: nic_{0}, do: allreduce, engine: nic, type: {0}, size: 9 KiB, piece: 2 KiB}}\n",
+        type);
+  }
+  yaml +=
+      "  - {name: wide, do: allreduce, engine: nic, type: bf16, wide: true, size: 9 KiB, piece: 1 "
+      "KiB}\n";
+  std::string report;
+  CHECK(run_scenario(yaml, &report).size() == 9 * 4);
+  CHECK_THAT(report, contains_text("9216 B of bf16 summed in fp32 on 4 ranks"));
+}
+
+TEST_CASE("do: allreduce in one shot: in order of arrival and in the order of the ranks") {
+  std::string yaml = kScenarioWorld;
+  for (const char* type : {"fp16", "bf16", "fp32", "int32"}) {
+    yaml += fmt::format(
+        "  - {{name: come_{0}, do: allreduce, engine: nic, algorithm: one_shot, type: {0}, size: "
+        "16 KiB, piece: 1 KiB, repeat: 2}}\n",
+        type);
+    yaml += fmt::format(
+        "  - {{name: fixed_{0}, do: allreduce, engine: nic, algorithm: one_shot_fixed, type: {0}, "
+        "size: 9 KiB, piece: 2 KiB}}\n",
+        type);
+  }
+  yaml += R"(
+  - {name: wide, do: allreduce, engine: nic, algorithm: one_shot, type: fp16, wide: true, size: 8 KiB, piece: 1 KiB, memory: gpu}
+  - {name: fixed_wide, do: allreduce, engine: nic, algorithm: one_shot_fixed, type: bf16, wide: true, size: 8 KiB, piece: 2 KiB}
+)";
+  std::string report;
+  const auto figures = run_scenario(yaml, &report);
+  // Sixteen pieces of all owners: with three contributors that come as they like, another order
+  // than that of the ranks is among them, and its sum is another.
+  CHECK_THAT(report, !contains_text("  0 of 16 pieces are not the sum in the order of the ranks, "
+                                    "but of another\n  one-shot (order of arrival) AllReduce of "
+                                    "16384 B of fp32"));
+  CHECK(figures.at("come_fp32.of_bound") < 100);
+  CHECK(figures.at("come_fp32.of_bound") > 20);
+  // The ranks' own parts are read once, and sums are written by owners, read once per peer, and
+  // written there: S + S/N + 3 S/N + 3 S/N, and the rings.
+  CHECK(figures.at("come_fp32.pcie_per_rank") > 16384 * 11 / 4);
+}
+
+TEST_CASE("do: allreduce refuses what does not go together, with place and key") {
+  const std::string good =
+      kScenarioWorld + "  - {name: nic, do: allreduce, engine: nic, size: 64 KiB, piece: 4 KiB}\n";
+  CHECK_NOTHROW(sim::parse_settings(good, "net.yaml"));
+  const Refused refused{good};
   refused(", arp: true", "", "nic.arp");
   refused("size: 64 KiB", "size: 65000", "multiple of 256");
-  refused("piece: 4 KiB}", "piece: 8 KiB}", "power of two");
-  refused("against: [gpu]", "add_rate: 1 Gb/s", "add_rate");
+  refused("piece: 4 KiB", "piece: 8 KiB", "power of two");
+  refused("piece: 4 KiB", "piece: 4 KiB, add_rate: 1 Gb/s", "add_rate");
+  refused("piece: 4 KiB", "piece: 4 KiB, type: fp8", "one of fp16, bf16, fp32, int32");
+  refused("piece: 4 KiB", "piece: 1 KiB, wide: true", "steps[0].wide': is for fp16 and bf16");
+  refused("piece: 4 KiB", "piece: 4 KiB, type: bf16, wide: true", "at most 2048 with 'wide'");
+  refused("piece: 4 KiB", "piece: 1 KiB, algorithm: tree", "one of ring, one_shot, one_shot_fixed");
+  refused("size: 64 KiB, piece: 4 KiB", "size: 1 GiB, piece: 64, algorithm: one_shot",
+          "65535 pieces");
+  refused("engine: nic", "algorithm: one_shot", "net.yaml:8");
+  refused("engine: nic", "algorithm: one_shot", "steps[0].algorithm': only ring");
+  refused("engine: nic", "type: fp16, wide: true", "is for 'engine: nic'");
+  refused("engine: nic, size: 64 KiB", "type: fp16, size: 65", "multiple of 2");
+  // Whole numbers come to the same in any order, however many there are.
+  std::string seven = good;
+  seven.replace(seven.find("nodes: 4"), 8, "nodes: 7");
+  const Refused of_seven{seven};
+  of_seven("size: 64 KiB", "size: 63 KiB, algorithm: one_shot", "at most 6 nodes");
+  seven.replace(seven.find("size: 64 KiB"), 12, "size: 63 KiB, type: int32, algorithm: one_shot");
+  CHECK_NOTHROW(sim::parse_settings(seven, "net.yaml"));
 }
 
 TEST_CASE("ranks that start at different times wait for each other") {
@@ -379,21 +444,10 @@ TEST_CASE("an operation ends by command, or with its connection") {
 
 namespace {
 
-// A WQE that sends a packet of an AllReduce by hand.
-std::vector<uint8_t> packet_wqe(const sim::Region& from, uint32_t bytes, uint8_t contributor,
-                                uint32_t slot, uint32_t offset) {
-  std::vector<uint8_t> w(RNIC_WQE_BYTES);
-  rnic_wqe_set_opcode(w.data(), RNIC_WQE_OPCODE_ARP);
-  rnic_wqe_set_signaled(w.data(), 1);
-  rnic_wqe_set_seg_cnt(w.data(), 1);
-  const uint64_t group = 1;
-  rnic_wqe_set_remote_va(w.data(), uint64_t{RNIC_ARP_ELEM_FP32} << 57 |
-                                       uint64_t{contributor} << 48 | group << 32 | slot);
-  rnic_wqe_set_rkey(w.data(), offset);
-  rnic_wqe_set_seg0_lkey(w.data(), from.key);
-  rnic_wqe_set_seg0_len(w.data(), bytes);
-  rnic_wqe_set_seg0_va(w.data(), from.va);
-  return w;
+// A packet of group 1 by hand.
+driver::WorkRequest part(const sim::Region& from, uint32_t bytes, uint32_t contributor) {
+  return driver::packet_request({.number = 1, .contributor = contributor},
+                                {from.key, bytes, from.va});
 }
 
 }  // namespace
@@ -420,9 +474,9 @@ TEST_CASE("one-shot: what comes twice is in the sum once") {
     from.push_back(there);
   }
   const uint32_t bytes = 4096;
-  std::vector<Buffer> parts = {numbers(bed.random, Element::kFp32, bytes),
-                               numbers(bed.random, Element::kFp32, bytes),
-                               numbers(bed.random, Element::kFp32, bytes)};
+  std::vector<Buffer> parts;
+  for (int i = 0; i < 3; ++i)
+    parts.push_back(numerics::near_numbers(Element::kFp32, bed.random.bytes(bytes)));
   bed.src[0]->buffer.write(0, parts[0].data(), bytes);
   sim::Region* regions[] = {bed.src[1], bed.dst[1]};
   for (size_t i = 0; i < 2; ++i) regions[i]->buffer.write(0, parts[i + 1].data(), bytes);
@@ -430,7 +484,7 @@ TEST_CASE("one-shot: what comes twice is in the sum once") {
   driver::start_group(owner.nic(), 1, 1, 0, {bytes, 1, 1},
                       {bed.src[0]->iova, bed.src[0]->va, bed.src[0]->key, bed.dst[0]->iova});
   const auto send = [&](size_t i) {
-    from[i]->qp->post_raw(packet_wqe(*regions[i], bytes, static_cast<uint8_t>(i + 1), 0, 0));
+    from[i]->qp->post(part(*regions[i], bytes, static_cast<uint32_t>(i + 1)));
     from[i]->qp->ring();
     CHECK(peer.wait_completion(*from[i]).ok());
   };
@@ -457,7 +511,7 @@ TEST_CASE("a connection without a group answers as to any unknown opcode") {
   connect.path_b = 0;
   const auto [here, there] = sim::connect(*bed.hosts[0], *bed.hosts[1], connect);
   bed.snapshot();
-  there->qp->post_raw(packet_wqe(*bed.src[1], 4096, 1, 0, 0));
+  there->qp->post(part(*bed.src[1], 4096, 1));
   there->qp->ring();
   CHECK(bed.hosts[1]->wait_completion(*there).status == RNIC_CQE_STATUS_REM_INV_REQ_ERR);
   const auto e = wait_cause(*bed.hosts[0]);

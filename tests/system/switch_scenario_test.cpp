@@ -16,6 +16,7 @@
 #include "sim/run/plot.hpp"
 #include "sim/run/session.hpp"
 #include "tests/system/bed.hpp"
+#include "tests/system/refused.hpp"
 
 using namespace rnic;
 using namespace rnic::test;
@@ -287,19 +288,6 @@ TEST_CASE("a plot has a panel per title, a curve per name and round axes", "[sho
   CHECK(count("points=\"70.0,310.0 970.0,50.0 \"") == 1);
   CHECK(count("</svg>") == 1);
 }
-
-// A scenario is refused when `from` in it becomes `to`; the error says `what`.
-struct Refused {
-  std::string good;
-  void operator()(const std::string& from, const std::string& to, const std::string& what) const {
-    std::string yaml = good;
-    const size_t at = yaml.find(from);
-    REQUIRE(at != std::string::npos);
-    yaml.replace(at, from.size(), to);
-    INFO(yaml);
-    CHECK_THROWS_WITH(sim::parse_settings(yaml, "net.yaml"), contains_text(what));
-  }
-};
 
 TEST_CASE("keys of congestion control that are wrong are refused with their place", "[short]") {
   const std::string good = incast("  int: {mode: stamp, multiple: 2}\n", 1) +
