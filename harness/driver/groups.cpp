@@ -33,7 +33,7 @@ GroupCut cut_buffer(const Capabilities& cap, uint64_t bytes, uint32_t ranks, uin
   for (uint64_t rounds = 1; rounds <= share / row && rounds < 65536; ++rounds) {
     if (share % (rounds * row) != 0) continue;
     const uint64_t chunk = share / rounds, pieces = (chunk + piece - 1) / piece;
-    if (pieces > cap.arp_stages / 2) continue;
+    if (pieces > cap.arp_stages / 4) continue;
     return {static_cast<uint32_t>(chunk), static_cast<uint32_t>(pieces),
             static_cast<uint32_t>(rounds)};
   }
@@ -101,6 +101,24 @@ void start_group(Device& nic, uint32_t number, uint32_t ranks, uint32_t rank, co
                  const GroupBuffers& b) {
   begin_start_group(nic, number, ranks, rank, cut, b);
   finish_start_group(nic, number);
+}
+
+GroupState query_group(Device& nic, uint32_t number) {
+  nic.command(Command(RNIC_CMD_OPCODE_QUERY_ARP, number).bytes, "QUERY_ARP");
+  const std::vector<uint8_t> a = nic.answer();
+  const uint8_t* p = a.data();
+  GroupState s;
+  s.state = static_cast<uint8_t>(rnic_cmd_arp_state_get_state(p));
+  s.cause = static_cast<uint8_t>(rnic_cmd_arp_state_get_cause(p));
+  s.held = static_cast<uint16_t>(rnic_cmd_arp_state_get_held(p));
+  s.done = rnic_cmd_arp_state_get_done(p);
+  s.opened = rnic_cmd_arp_state_get_opened(p);
+  s.sent = rnic_cmd_arp_state_get_sent(p);
+  s.acked = rnic_cmd_arp_state_get_acked(p);
+  s.idle_us = static_cast<uint16_t>(rnic_cmd_arp_state_get_idle(p));
+  s.duplicates = rnic_cmd_arp_state_get_duplicates(p);
+  s.not_ready = rnic_cmd_arp_state_get_not_ready(p);
+  return s;
 }
 
 void abort_group(Device& nic, uint32_t number) {

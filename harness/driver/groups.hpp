@@ -5,7 +5,7 @@
 //   create_group(nic, {.number = 0, .ranks = 4, .rank = 1, .tx_qpn = to_next, ...});
 //   set_group_peer(nic, 0, /*rank=*/0, from_previous);
 //   start_group(nic, 0, rank, cut, {.src = a, .src_va = va, .src_key = key, .dst = b});
-//   // event ARP_DONE, or ARP_ABORTED with a code of arp_cause
+//   // event ARP_DONE, or ARP_ABORTED with a code of arp_cause; meanwhile query_group()
 #pragma once
 
 #include <cstdint>
@@ -50,9 +50,9 @@ struct GroupCut {
   uint32_t chunk = 0, pieces = 0, rounds = 0;
   uint32_t round_bytes(uint32_t ranks) const { return chunk * ranks; }
 };
-// As few rounds as half the staging buffers allow: with more pieces ranks would wait for one buffer
-// after the other. Throws Error when the buffer cannot be cut into equal
-// chunks of whole rows of the data path.
+// As few rounds as a quarter of the staging buffers allow: with more pieces ranks would wait for
+// one buffer after the other, and at the start for local data behind what is read of the own chunk.
+// Throws Error when the buffer cannot be cut into equal chunks of whole rows of the data path.
 GroupCut cut_buffer(const Capabilities& cap, uint64_t bytes, uint32_t ranks, uint32_t piece);
 
 struct GroupBuffers {
@@ -83,6 +83,15 @@ void start_group(Device& nic, uint32_t number, uint32_t ranks, uint32_t rank, co
 void begin_start_group(Device& nic, uint32_t number, uint32_t ranks, uint32_t rank,
                        const GroupCut& cut, const GroupBuffers& b);
 void finish_start_group(Device& nic, uint32_t number);
+// Where a group is; counts are modulo 2^32 and begin with create_group().
+struct GroupState {
+  uint8_t state = 0, cause = 0;  // RNIC_ARP_STATE_*, RNIC_ARP_CAUSE_* of the last operation
+  uint16_t held = 0;             // staging buffers in use
+  uint32_t done = 0, opened = 0, sent = 0, acked = 0;  // pieces
+  uint16_t idle_us = 0;
+  uint32_t duplicates = 0, not_ready = 0;  // packets
+};
+GroupState query_group(Device& nic, uint32_t number);
 void abort_group(Device& nic, uint32_t number);
 void destroy_group(Device& nic, uint32_t number);
 

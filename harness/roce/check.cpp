@@ -88,7 +88,7 @@ void check_bth(const FrameView& v, ViolationList& out) {
 
 constexpr uint8_t kMostRanks = 16;
 
-// One packet is one message: it asks for its ACK, and says its length.
+// One packet is one message, and says its length. It need not ask for its ACK: one behind it does.
 void check_arp(const FrameView& v, const CheckOptions& o, ViolationList& out) {
   const std::optional<ArpPacket> p = read_arp(v);
   if (!p) return out.add(Rule::kPayloadLength, 0, kArpHeaderBytes);
@@ -96,7 +96,6 @@ void check_arp(const FrameView& v, const CheckOptions& o, ViolationList& out) {
   if (v.resv6 != 0 || v.resv7 != 0) out.add(Rule::kReservedBits, v.resv6 | v.resv7, 0);
   if (v.pad != 0) out.add(Rule::kPadCount, v.pad, 0);
   if (v.solicited) out.add(Rule::kSolicited, 1, 0);
-  if (!v.ack_req) out.add(Rule::kArp, 0, 1);
   if (p->reserved != 0) out.add(Rule::kArp, p->reserved, 0);
   if (p->contributor >= kMostRanks) out.add(Rule::kArp, p->contributor, kMostRanks - 1);
   if (p->length != p->payload_len) out.add(Rule::kDmaLength, p->length, p->payload_len);

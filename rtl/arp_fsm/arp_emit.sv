@@ -9,7 +9,7 @@
 module arp_emit #(
   parameter int unsigned DATA_W = 512,
   parameter int unsigned N_GROUP = 4,
-  parameter int unsigned N_STAGE = 32  // staging buffers per group, a power of two
+  parameter int unsigned N_STAGE = 64  // staging buffers per group, a power of two
 ) (
   input  logic                        clk_i,
   input  logic                        rst_i,

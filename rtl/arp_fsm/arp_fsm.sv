@@ -12,7 +12,7 @@ module arp_fsm #(
   parameter int unsigned DATA_W = 512,
   parameter int unsigned N_GROUP = 4,
   parameter int unsigned N_SLOT = 16,   // per group, of 4096 bytes
-  parameter int unsigned N_STAGE = 32,  // staging buffers per group, in device_memory
+  parameter int unsigned N_STAGE = 64,  // staging buffers per group, in device_memory
   parameter int unsigned N_RING = 64,   // blocks of a group's send ring, in device_memory
   parameter int unsigned LD_ROWS = 256  // rows of local data on their way
 ) (
@@ -26,6 +26,7 @@ module arp_fsm #(
   input  arp_pkg::cmd_t           cmd,
   output logic                    cmd_done_o,
   output logic [7:0]              cmd_status_o,
+  output arp_pkg::report_t        cmd_report_o, // beside it: of the group of the command
 
   // rx_responder: what becomes of a packet; rx_placer: payload of accepted ones, in that order.
   input  logic                    ask_valid,
@@ -107,15 +108,18 @@ module arp_fsm #(
   logic [7:0]         cause_q [N_GROUP];
   logic [15:0]        idle_us_q [N_GROUP];
   logic [N_GROUP-1:0] event_q;
+  logic [N_GROUP-1:0] lost_q;              // the send QP failed behind the end of an operation
   logic [7:0]         inside_q [N_GROUP];  // accepted packets whose work is not over
   logic [15:0]        mark_q [N_GROUP];    // number of the group's last sum
   logic [15:0]        issued_q, placed_q;  // sums for memory
 
-  logic [GW-1:0]      w_group, l_group, e_group, s_group, g;
+  logic [GW-1:0]      w_group, l_group, e_group, s_group, g, query_q;
   arp_pkg::group_t    w_cfg, l_cfg, e_cfg, s_cfg;
   logic               start, clear, w_asking, s_working, reserve;
-  logic [N_GROUP-1:0] credit, l_active, l_reading, s_idle, w_progress, s_progress;
+  logic [N_GROUP-1:0] credit, l_active, l_reading, s_sent, s_idle, w_progress, s_progress;
   logic [32*N_GROUP-1:0] base, next;
+  logic [31:0]        q_duplicates, q_not_ready, q_sent, q_acked;
+  logic [15:0]        q_held;
   assign w_cfg = groups_q[w_group];
   assign l_cfg = groups_q[l_group];
   assign e_cfg = groups_q[e_group];
@@ -170,6 +174,7 @@ module arp_fsm #(
         status = rnic_desc_pkg::CMD_STATUS_BAD_STATE;
       arp_pkg::CMD_DESTROY: if (state_q[g] != arp_pkg::GRP_IDLE &&
           state_q[g] != arp_pkg::GRP_ABORTED) status = rnic_desc_pkg::CMD_STATUS_BAD_STATE;
+      arp_pkg::CMD_QUERY: ;
       default: status = rnic_desc_pkg::CMD_STATUS_BAD_OPCODE;
     endcase
     if (!exists) status = rnic_desc_pkg::CMD_STATUS_BAD_INDEX;
@@ -194,7 +199,9 @@ module arp_fsm #(
     .lk_state_i(state_q[w_group]), .lk_credit_i(credit[w_group]), .desc_valid_i(desc_valid),
     .desc_slot_i(desc_slot), .desc_i(desc), .open_valid_i(open_valid), .open_slot_i(open_slot),
     .freed_valid_i(freed), .freed_slot_i(freed_slot), .asking_o(w_asking), .base_o(base),
-    .progress_o(w_progress), .accepted_o(cnt_accepted_o), .duplicate_o(cnt_duplicate_o),
+    .progress_o(w_progress), .query_group_i(query_q),
+    .query_duplicates_o(q_duplicates), .query_not_ready_o(q_not_ready),
+    .accepted_o(cnt_accepted_o), .duplicate_o(cnt_duplicate_o),
     .not_ready_o(cnt_not_ready_o), .refused_o(cnt_refused_o));
   assign reserve = plan_valid && plan.emit && plan.info.fwd;
 
@@ -281,7 +288,9 @@ module arp_fsm #(
     .staged_valid_i(staged), .staged_group_i(staged_group), .staged_buffer_i(staged_buffer),
     .staged_info_i(staged_info), .wq_valid, .wq_ready, .wq_row, .wq_data, .wq_strb, .bf_valid,
     .bf_ready, .bf, .ack_valid_i(ack_valid), .ack_group_i(ack_group), .ack_index_i,
-    .working_o(s_working), .idle_o(s_idle), .progress_o(s_progress));
+    .working_o(s_working), .sent_o(s_sent), .idle_o(s_idle), .progress_o(s_progress),
+    .query_group_i(query_q), .query_sent_o(q_sent), .query_acked_o(q_acked),
+    .query_held_o(q_held));
 
   localparam int unsigned DW = 32 + DATA_W + B;
   logic       dw_last;
@@ -307,8 +316,21 @@ module arp_fsm #(
       expired[i] = timeout_q[i] != 16'd0 && idle_us_q[i] >= timeout_q[i];
       drained[i] = inside_q[i] == 8'd0 && !l_reading[i] && !(w_asking && 32'(w_group) == i) &&
           !(s_working && 32'(s_group) == i) && placed_q - mark_q[i] < 16'h8000;
-      over[i] = drained[i] && !l_active[i] && s_idle[i] && base[32*i +: 32] == next[32*i +: 32];
+      over[i] = drained[i] && !l_active[i] && s_sent[i] && base[32*i +: 32] == next[32*i +: 32];
     end
+  end
+
+  always_comb begin
+    cmd_report_o.state = state_q[query_q];
+    cmd_report_o.cause = cause_q[query_q];
+    cmd_report_o.held = q_held;
+    cmd_report_o.done = base[32*query_q +: 32];
+    cmd_report_o.opened = next[32*query_q +: 32];
+    cmd_report_o.sent = q_sent;
+    cmd_report_o.acked = q_acked;
+    cmd_report_o.idle_us = idle_us_q[query_q];
+    cmd_report_o.duplicates = q_duplicates;
+    cmd_report_o.not_ready = q_not_ready;
   end
 
   logic [GW-1:0] ev_q;  // the group whose event is offered
@@ -329,6 +351,7 @@ module arp_fsm #(
   assign p_done = p_last && !p.emit;
   always_ff @(posedge clk_i) begin
     cmd_done_o <= cmd_fire;
+    query_q <= g;
     cmd_status_o <= status;
     if (pay_take) begin
       begun_q <= !pay_last;
@@ -352,11 +375,19 @@ module arp_fsm #(
         if (ends_well[i]) begin
           state_q[i] <= arp_pkg::GRP_IDLE;
           event_q[i] <= 1'b1;
-        end else if (failed[i] || expired[i] || (ld_failed && 32'(ld_failed_group) == i)) begin
+        end else if (failed[i] || lost_q[i] || expired[i] ||
+            (ld_failed && 32'(ld_failed_group) == i)) begin
           state_q[i] <= arp_pkg::GRP_ABORTING;
-          cause_q[i] <= failed[i] ? arp_pkg::EV_QP
+          cause_q[i] <= failed[i] || lost_q[i] ? arp_pkg::EV_QP
               : expired[i] ? arp_pkg::EV_TIMEOUT : arp_pkg::EV_READ;
         end
+      end
+      // Done here, but what was sent last never came to the next rank.
+      if (failed[i] && !s_idle[i] && (state_q[i] == arp_pkg::GRP_IDLE || ends_well[i]))
+        lost_q[i] <= 1'b1;
+      if (state_q[i] == arp_pkg::GRP_IDLE && lost_q[i] && !event_q[i]) begin
+        state_q[i] <= arp_pkg::GRP_ABORTING;
+        cause_q[i] <= arp_pkg::EV_QP;
       end
       if (ends_badly[i]) begin
         state_q[i] <= arp_pkg::GRP_ABORTED;
@@ -371,6 +402,8 @@ module arp_fsm #(
             type_q[i] <= {cmd.group.elem, cmd.group.wide && !cmd.group.elem[1]};
             tx_qpn_q[i] <= cmd.group.tx_qpn;
             timeout_q[i] <= cmd.group.timeout_us;
+            cause_q[i] <= arp_pkg::EV_DONE;
+            lost_q[i] <= 1'b0;
             mark_q[i] <= issued_q;
           end
           arp_pkg::CMD_START: state_q[i] <= arp_pkg::GRP_RUN;
@@ -392,9 +425,11 @@ module arp_fsm #(
       issued_q <= 16'd0;
       placed_q <= 16'd0;
       event_q <= '0;
+      lost_q <= '0;
       ev_q <= '0;
       for (int unsigned i = 0; i < N_GROUP; i++) begin
         state_q[i] <= arp_pkg::GRP_FREE;
+        cause_q[i] <= arp_pkg::EV_DONE;
         inside_q[i] <= 8'd0;
         idle_us_q[i] <= 16'd0;
         mark_q[i] <= 16'd0;

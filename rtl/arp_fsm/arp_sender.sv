@@ -3,7 +3,8 @@
 // Sends to the next rank of a ring, for all groups: in each round the pieces of the own chunk from
 // where they lie, then those in staging buffers. Each is a WQE that is written into the QP's send
 // ring in device_memory, where a resend finds it, and pushed to sq_scheduler as by BlueFlame.
-// Staging buffers stay as they are until the WQE is acknowledged.
+// Staging buffers stay as they are until the WQE is acknowledged. One WQE in ACK_EVERY asks for
+// an acknowledgement, and in an operation the last from the own chunk and the last of all.
 //
 // One piece per 4 to 8 cycles. Order kept in each group; groups take turns.
 `include "rnic_assert.svh"
@@ -11,7 +12,7 @@
 module arp_sender #(
   parameter int unsigned DATA_W = 512,
   parameter int unsigned N_GROUP = 4,
-  parameter int unsigned N_STAGE = 32,  // staging buffers per group
+  parameter int unsigned N_STAGE = 64,  // staging buffers per group
   parameter int unsigned N_RING = 64    // blocks of a send ring
 ) (
   input  logic                        clk_i,
@@ -50,14 +51,22 @@ module arp_sender #(
   input  logic [15:0]                 ack_index_i,
 
   output logic                        working_o,      // a WQE of lk_group_o is being made
+  output logic [N_GROUP-1:0]          sent_o,         // all sent, the own chunk acknowledged
   output logic [N_GROUP-1:0]          idle_o,         // all sent and acknowledged
-  output logic [N_GROUP-1:0]          progress_o      // a piece is acknowledged
+  output logic [N_GROUP-1:0]          progress_o,     // a piece is acknowledged
+  // Of one group: pieces since it began, buffers in use.
+  input  logic [$clog2(N_GROUP)-1:0]  query_group_i,
+  output logic [31:0]                 query_sent_o,
+  output logic [31:0]                 query_acked_o,
+  output logic [15:0]                 query_held_o
 );
   localparam int unsigned B = DATA_W / 8;
   localparam int unsigned LB = $clog2(B);
   localparam int unsigned GW = $clog2(N_GROUP);
   localparam int unsigned TW = $clog2(N_STAGE);
   localparam int unsigned QW = $clog2(N_RING);
+  // A quarter of the buffers and of the ring: sending goes on while the answer is on its way.
+  localparam int unsigned ACK_EVERY = (N_STAGE < N_RING ? N_STAGE : N_RING) / 4;
   localparam int unsigned W_ROWS = DATA_W < 512 ? 512 / DATA_W : 1;  // of a WQE
 
   if (N_STAGE < 4 || N_STAGE > 256 || (N_STAGE & (N_STAGE - 1)) != 0) begin : gen_check_stage
@@ -79,6 +88,7 @@ module arp_sender #(
   logic [TW:0]        reserved_q [N_GROUP];
   logic [TW-1:0]      buffer_q [N_GROUP];   // next staging buffer to send
   logic [15:0]        prod_q [N_GROUP];
+  logic [15:0]        own_end_q [N_GROUP];  // behind the last WQE whose data are in the own chunk
   logic [15:0]        acked_q [N_GROUP];
   logic [15:0]        target_q [N_GROUP];   // acknowledged up to here, as told
   logic [N_GROUP*N_RING-1:0] has_buffer_q;  // WQEs whose data are in a staging buffer
@@ -104,13 +114,15 @@ module arp_sender #(
   // --------------------------------------------------------------------------------------- the WQE
   logic [31:0]  piece_bytes, rest, offset;
   logic [12:0]  len;
-  logic         result, chunk_ends, step_ends, round_ends;
+  logic         result, chunk_ends, step_ends, round_ends, asks;
   logic [511:0] wqe, wqe_q;
   assign piece_bytes = 32'd1 << lk_cfg_i.slot_log;
   assign rest = lk_cfg_i.chunk_bytes - piece_q[v_q];
   assign chunk_ends = rest <= piece_bytes;
   assign step_ends = count_q[v_q] + 16'd1 == lk_cfg_i.pieces;
   assign round_ends = step_ends && step_q[v_q] + 5'd1 == steps;
+  assign asks = (32'(prod_q[v_q]) + 32'd1) % ACK_EVERY == 32'd0 ||
+      (step_ends && left_q[v_q] == 16'd0 && (own_q || round_ends));
   always_comb begin
     {result, len, offset} = stored;
     if (own_q) begin
@@ -120,6 +132,7 @@ module arp_sender #(
     end
     wqe = '0;
     wqe[71:64] = arp_pkg::WQE_ARP;
+    wqe[78] = !asks;
     wqe[95:92] = 4'd1;                      // segments
     wqe[111:96] = prod_q[v_q];
     wqe[191:128] = {5'd0, lk_cfg_i.elem, result, 3'd0, lk_cfg_i.rank, 16'(v_q), num_q[v_q]};
@@ -183,8 +196,15 @@ module arp_sender #(
   end
   for (genvar g = 0; g < N_GROUP; g++) begin : gen_out
     assign credit_o[g] = 32'(reserved_q[g]) < N_STAGE;
+    logic [15:0] own_left;
+    assign own_left = own_end_q[g] - acked_q[g];
+    assign sent_o[g] = !active_q[g] && (own_left == 16'd0 || own_left[15]);
     assign idle_o[g] = !active_q[g] && acked_q[g] == prod_q[g];
   end
+  assign query_sent_o = num_q[query_group_i];
+  assign query_acked_o = num_q[query_group_i] -
+      32'(16'(prod_q[query_group_i] - acked_q[query_group_i]));
+  assign query_held_o = 16'(reserved_q[query_group_i]);
 
   always_ff @(posedge clk_i) begin
     state_q <= state_d;
@@ -208,6 +228,7 @@ module arp_sender #(
       prod_q[v_q] <= prod_q[v_q] + 16'd1;
       num_q[v_q] <= num_q[v_q] + 32'd1;
       has_buffer_q[{v_q, prod_q[v_q][QW-1:0]}] <= !own_q;
+      if (own_q) own_end_q[v_q] <= prod_q[v_q] + 16'd1;
       if (own_q) piece_q[v_q] <= step_ends ? 32'd0 : piece_q[v_q] + piece_bytes;
       else buffer_q[v_q] <= buffer_q[v_q] + 1'b1;
       count_q[v_q] <= step_ends ? 16'd0 : count_q[v_q] + 16'd1;
@@ -240,6 +261,7 @@ module arp_sender #(
       reserved_q[group_i] <= '0;
       buffer_q[group_i] <= '0;
       prod_q[group_i] <= 16'd0;
+      own_end_q[group_i] <= 16'd0;
       acked_q[group_i] <= 16'd0;
       target_q[group_i] <= 16'd0;
     end
@@ -253,6 +275,7 @@ module arp_sender #(
         staged_q[g] <= '0;
         reserved_q[g] <= '0;
         prod_q[g] <= 16'd0;
+        own_end_q[g] <= 16'd0;
         acked_q[g] <= 16'd0;
         target_q[g] <= 16'd0;
       end

@@ -8,7 +8,7 @@ module arp_unit #(
   parameter int unsigned DATA_W = 512,
   parameter int unsigned N_GROUP = 2,
   parameter int unsigned N_SLOT = 16,
-  parameter int unsigned N_STAGE = 32,
+  parameter int unsigned N_STAGE = 64,
   parameter int unsigned N_RING = 64,
   parameter int unsigned DEVMEM_BYTES = 262144,
   parameter int unsigned CORE_PS = 2000
@@ -21,6 +21,7 @@ module arp_unit #(
   input  logic [1023:0]           cmd_i,
   output logic                    cmd_done_o,
   output logic [7:0]              cmd_status_o,
+  output logic [1023:0]           cmd_answer_o,   // of QUERY_ARP, beside cmd_done_o
 
   // rx_responder, rx_placer
   input  logic                    ask_valid,
@@ -136,8 +137,27 @@ module arp_unit #(
         cmd.group.rounds = c_start.rounds;
       end
       rnic_desc_pkg::CMD_OPCODE_ABORT_ARP: cmd.op = arp_pkg::CMD_ABORT;
+      rnic_desc_pkg::CMD_OPCODE_QUERY_ARP: cmd.op = arp_pkg::CMD_QUERY;
       default: cmd.op = arp_pkg::CMD_DESTROY;
     endcase
+  end
+
+  arp_pkg::report_t              report;
+  rnic_desc_pkg::cmd_arp_state_t c_state;
+  always_comb begin
+    c_state = '0;
+    c_state.state = report.state;
+    c_state.cause = report.cause;
+    c_state.held = report.held;
+    c_state.done = report.done;
+    c_state.opened = report.opened;
+    c_state.sent = report.sent;
+    c_state.acked = report.acked;
+    c_state.idle = report.idle_us;
+    c_state.duplicates = report.duplicates;
+    c_state.not_ready = report.not_ready;
+    cmd_answer_o = c_state;
+    cmd_answer_o[63:0] = cmd_i[63:0];  // opcode, token and number come back
   end
 
   // A ring's staging buffers and send ring must be inside device_memory, in whole rows and blocks.
@@ -179,7 +199,8 @@ module arp_unit #(
     .DATA_W(DATA_W), .N_GROUP(N_GROUP), .N_SLOT(N_SLOT), .N_STAGE(N_STAGE), .N_RING(N_RING)
   ) u_arp_fsm (
     .clk_i, .rst_i, .tick_us_i(tick), .cmd_valid(cmd_valid_i && !sent_q && !bad_place),
-    .cmd_ready(fsm_ready), .cmd, .cmd_done_o(fsm_done), .cmd_status_o(fsm_status), .ask_valid,
+    .cmd_ready(fsm_ready), .cmd, .cmd_done_o(fsm_done), .cmd_status_o(fsm_status),
+    .cmd_report_o(report), .ask_valid,
     .ask_ready, .ask, .ans_valid, .ans_ready, .ans, .pay_valid, .pay_ready, .pay_data, .pay_last,
     .rdreq_valid, .rdreq_ready, .rdreq, .rdrsp_valid_i(mine), .rdrsp_i(rdrsp),
     .rdrsp_data_i(rdrsp_data), .outreq_valid(wr_req_valid), .outreq_ready(wr_req_ready),

@@ -53,6 +53,10 @@ module arp_window #(
   output logic                        asking_o,    // a question of lk_group_o is inside
   output logic [32*N_GROUP-1:0]       base_o,      // of each group: its oldest piece
   output logic [N_GROUP-1:0]          progress_o,  // a piece is done
+  // Of one group, since it began: packets that were there already, or came too early.
+  input  logic [$clog2(N_GROUP)-1:0]  query_group_i,
+  output logic [31:0]                 query_duplicates_o,
+  output logic [31:0]                 query_not_ready_o,
   // Pulses for counters.
   output logic                        accepted_o,
   output logic                        duplicate_o,
@@ -76,6 +80,10 @@ module arp_window #(
 
   logic [NS-1:0] open_q, fresh_q, done_q;
   logic [31:0]   base_q [N_GROUP];
+  logic [31:0]   duplicates_q [N_GROUP];
+  logic [31:0]   not_ready_q [N_GROUP];
+  assign query_duplicates_o = duplicates_q[query_group_i];
+  assign query_not_ready_o = not_ready_q[query_group_i];
 
   // ---------------------------------------------------------------------------------- the question
   arp_pkg::ask_t        ask_q;
@@ -197,6 +205,8 @@ module arp_window #(
     if (state_q == ANSWER && !kept_q) verdict_q <= verdict;
     visit_q <= visit_q + 1'b1;
 
+    if (duplicate_o) duplicates_q[group] <= duplicates_q[group] + 32'd1;
+    if (not_ready_o) not_ready_q[group] <= not_ready_q[group] + 32'd1;
     if (desc_valid_i) fresh_q[desc_slot_i] <= 1'b1;
     if (put) fresh_q[slot] <= 1'b0;
     if (open_valid_i) open_q[open_slot_i] <= 1'b1;
@@ -208,6 +218,8 @@ module arp_window #(
     end
     if (clear_valid_i) begin
       base_q[clear_group_i] <= 32'd0;
+      duplicates_q[clear_group_i] <= 32'd0;
+      not_ready_q[clear_group_i] <= 32'd0;
       open_q[N_SLOT*clear_group_i +: N_SLOT] <= '0;
       done_q[N_SLOT*clear_group_i +: N_SLOT] <= '0;
     end

@@ -113,6 +113,7 @@ module cmd_unit #(
     output logic [1023:0]        arp_cmd_o,
     input  logic                 arp_done_i,
     input  logic [7:0]           arp_status_i,
+    input  logic [1023:0]        arp_answer_i,   // of QUERY_ARP
     // QPs that ask to fail
     input  logic                 fail_valid,
     output logic                 fail_ready,
@@ -208,7 +209,7 @@ module cmd_unit #(
   assign is_path = op[7:4] == 4'h5;
   assign is_qp = op[7:4] == 4'h6;
   assign is_arp = ARP != 0 && op >= rnic_desc_pkg::CMD_OPCODE_CREATE_ARP &&
-      op <= rnic_desc_pkg::CMD_OPCODE_DESTROY_ARP;
+      op <= rnic_desc_pkg::CMD_OPCODE_QUERY_ARP;
   assign is_create = op[3:0] == 4'h0;
   assign is_modify = op == rnic_desc_pkg::CMD_OPCODE_MODIFY_QP || op ==
       rnic_desc_pkg::CMD_OPCODE_RESET_QP;
@@ -761,11 +762,13 @@ module cmd_unit #(
       a_qp.q_err_cause = conn_q.err_cause;
     end
   end
-  assign answer_valid = state_q == ANSWER;
+  assign answer_valid = state_q == ANSWER || (arp_valid_o && arp_done_i &&
+      op == rnic_desc_pkg::CMD_OPCODE_QUERY_ARP && arp_status_i == rnic_desc_pkg::CMD_STATUS_OK);
   always_comb begin
     answer = '0;
     if (answer_valid) begin
-      answer = is_mr ? a_mr : is_cq ? a_cq : is_eq ? a_eq : is_path ? a_path : a_qp;
+      answer = is_arp ? arp_answer_i : is_mr ? a_mr : is_cq ? a_cq : is_eq ? a_eq :
+          is_path ? a_path : a_qp;
       answer[63:0] = raw[63:0];  // opcode, token and number come back
     end
   end

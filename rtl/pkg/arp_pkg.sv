@@ -63,6 +63,7 @@ package arp_pkg;
   localparam logic [2:0] CMD_START = 3'd2;
   localparam logic [2:0] CMD_ABORT = 3'd3;
   localparam logic [2:0] CMD_DESTROY = 3'd4;
+  localparam logic [2:0] CMD_QUERY = 3'd5;
   typedef struct packed {
     logic [2:0]  op;
     logic [7:0]  number;       // of the group
@@ -77,6 +78,20 @@ package arp_pkg;
   localparam logic [2:0] GRP_RUN = 3'd2;
   localparam logic [2:0] GRP_ABORTING = 3'd3;  // until nothing of it is on its way
   localparam logic [2:0] GRP_ABORTED = 3'd4;
+
+  // What CMD_QUERY tells of a group. Counts are modulo 2^32 and begin with CREATE.
+  typedef struct packed {
+    logic [2:0]  state;
+    logic [7:0]  cause;        // EV_* of the last operation
+    logic [15:0] held;         // staging buffers in use
+    logic [31:0] done;         // pieces received and summed, or placed
+    logic [31:0] opened;       // pieces that got a slot
+    logic [31:0] sent;
+    logic [31:0] acked;
+    logic [15:0] idle_us;
+    logic [31:0] duplicates;
+    logic [31:0] not_ready;
+  } report_t;
 
   // Why an event was raised.
   localparam logic [7:0] EV_DONE = 8'd0;

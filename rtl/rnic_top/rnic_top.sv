@@ -29,7 +29,7 @@ module rnic_top #(
     // AllReduce: groups, 0 leaves arp_fsm out; per group slots, staging buffers, blocks of a ring
     parameter int unsigned N_GROUP = 0,
     parameter int unsigned N_SLOT = 16,
-    parameter int unsigned N_STAGE = 32,
+    parameter int unsigned N_STAGE = 64,
     parameter int unsigned N_RING = 64,
     parameter int unsigned CORE_PS = 2000,          // clock periods
     parameter int unsigned MAC_PS = 1600,
@@ -1182,6 +1182,7 @@ module rnic_top #(
   logic [1023:0] arp_cmd;
   logic arp_cmd_done;
   logic [7:0] arp_cmd_status;
+  logic [1023:0] arp_cmd_answer;
   logic ask_valid;
   logic ask_ready;
   arp_pkg::ask_t ask;
@@ -3653,6 +3654,7 @@ module rnic_top #(
       .arp_cmd_o(arp_cmd),
       .arp_done_i(arp_cmd_done),
       .arp_status_i(arp_cmd_status),
+      .arp_answer_i(arp_cmd_answer),
       .fail_valid,
       .fail_ready,
       .fail,
@@ -4514,6 +4516,7 @@ module rnic_top #(
   if (N_GROUP == 0) begin : gen_no_arp
     assign arp_cmd_done = 1'b1;
     assign arp_cmd_status = rnic_desc_pkg::CMD_STATUS_BAD_OPCODE;
+    assign arp_cmd_answer = '0;
     assign ask_ready = 1'b1;
     assign ans_valid = 1'b1;
     assign ans = arp_pkg::ANS_REFUSE;
@@ -4563,6 +4566,7 @@ module rnic_top #(
         .cmd_i(arp_cmd),
         .cmd_done_o(arp_cmd_done),
         .cmd_status_o(arp_cmd_status),
+        .cmd_answer_o(arp_cmd_answer),
         .ask_valid,
         .ask_ready,
         .ask,

@@ -301,6 +301,7 @@ module sq_engine #(
   logic [2:0]         x_kind_q;
   logic               x_sig_q, x_sol_q, x_smp_q, x_imm_q, x_inv_q, x_swap_q, x_reg_q, x_inl_q;
   logic               x_arp_q;                   // a packet of an AllReduce; x_kind_q: WRITE
+  logic               x_quiet_q;                 // it asks for no acknowledgement
   logic               x_ok_q;                    // without packets: it did not fail
   logic               x_pool_q;                  // msg_pool has it already
   logic               x_seek_q, x_paged_q, x_lop_q;
@@ -516,7 +517,8 @@ module sq_engine #(
   assign pkt_ends = (pkt_go && (!pkt_need_read || piece == pay)) || (piece_go && piece == p_rest_q);
   assign msg_ends = pkt_ends && ((s_q == S_PKT) ? last : w_q.msg_left == 32'd0);
   assign ack = rc &&
-      (last || (cfg_ack_req_every_i != 8'd0 && w_q.pkts + 8'd1 >= cfg_ack_req_every_i));
+      ((last && !x_quiet_q) ||
+       (cfg_ack_req_every_i != 8'd0 && w_q.pkts + 8'd1 >= cfg_ack_req_every_i));
   assign psn_after = w_q.next_psn + 24'd1 +
       ((x_kind_q == K_READ && w_q.msg_left != 32'd0) ? more_pkts[23:0] : 24'd0);
   assign past_max = psn_after - w_q.max_psn;
@@ -779,6 +781,7 @@ module sq_engine #(
       x_smp_q <= hd.sampled;
       x_imm_q <= e_imm;
       x_arp_q <= e_arp;
+      x_quiet_q <= e_arp && hd.wqe[78];
       x_inv_q <= e_inv;
       x_swap_q <= e_op == rnic_desc_pkg::WQE_OPCODE_COMPARE_SWAP;
       x_reg_q <= e_op == rnic_desc_pkg::WQE_OPCODE_FAST_REG;

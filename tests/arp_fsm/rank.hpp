@@ -23,10 +23,10 @@
 namespace rnic::test {
 
 inline const PkgStruct kAsk("ask_t", "arp_pkg"), kGroup("group_t", "arp_pkg"),
-    kCmd("cmd_t", "arp_pkg"), kWriteReq("dma_wr_req_t");
+    kCmd("cmd_t", "arp_pkg"), kReport("report_t", "arp_pkg"), kWriteReq("dma_wr_req_t");
 
 enum ArpAnswer : uint64_t { kAccept, kDuplicate, kNotReady, kRefuse, kAborted };
-enum ArpCommand : uint64_t { kCreate, kPeer, kStart, kAbort, kDestroy };
+enum ArpCommand : uint64_t { kCreate, kPeer, kStart, kAbort, kDestroy, kQuery };
 enum ArpState : uint64_t { kFree, kIdle, kRun, kAborting, kAbortedState };
 enum ArpEvent : uint64_t { kDone, kByCommand, kTimeout, kReadFailed, kQpFailed };
 enum ArpStatus : uint64_t {
@@ -43,7 +43,7 @@ struct ArpPacket {
   Bits ask;  // without qpn
   std::vector<uint8_t> payload;
   uint64_t due = 0;
-  std::function<void(uint64_t answer)> answered;  // accepted, duplicate, or refused for good
+  std::function<void(uint64_t answer)> answered;  // each time
 };
 struct ArpBeat {
   Bits data;
@@ -60,6 +60,7 @@ struct ArpWeather {
   uint64_t read_latency = 20, latency = 30, ack_latency = 30, rnr = 40;
   double duplicate = 0;  // an accepted packet comes again
   bool hold_acks = false;
+  uint64_t hold_acks_behind = UINT64_MAX;  // of WQEs from this index on
 };
 
 template <class C>
@@ -158,6 +159,12 @@ class Rank {
     bench.wait(
         "command", [&] { return statuses_.size() > before; }, 20);
     return statuses_.back();
+  }
+
+  // A field of what QUERY tells of a group.
+  uint64_t query(uint32_t group, const std::string& field) {
+    if (command(kQuery, group) != kOk) throw std::runtime_error("QUERY was refused");
+    return kReport.get(report_, field);
   }
 
   void arrive(ArpPacket packet) {
@@ -270,7 +277,8 @@ class Rank {
                              device.begin() + static_cast<std::ptrdiff_t>(ring_at + 64));
     if (kEntry.get_bits(entry, "wqe").slice(0, 512) != Bits::from_bytes(wqe))
       throw std::runtime_error("the ring holds another WQE than was pushed");
-    if (wqe[8] != 0x30 || wqe[9] != 0 || wqe[11] != 0x10 || word(wqe, 12, 2) != index)
+    const bool quiet = wqe[9] == 0x40;
+    if (wqe[8] != 0x30 || (wqe[9] != 0 && !quiet) || wqe[11] != 0x10 || word(wqe, 12, 2) != index)
       throw std::runtime_error("control segment of the WQE");
     Sent sent{index, wqe, ring_at, word(wqe, 40, 8), word(wqe, 32, 4) == kStageKey, {}};
     sent.payload = data_of(sent, word(wqe, 36, 4));
@@ -287,10 +295,13 @@ class Rank {
                        {"offset", word(wqe, 24, 4)},
                        {"len", sent.payload.size()}});
     p.payload = sent.payload;
-    p.answered = [this, qpn, index](uint64_t answer) {
-      if (answer == kRefuse || answer == kAborted)
+    p.answered = [this, qpn, index, quiet](uint64_t answer) {
+      // An RNR NAK acknowledges what was before.
+      if (answer == kNotReady)
+        acks_.push_back({bench.cycle() + weather.ack_latency, qpn, index});
+      else if (answer == kRefuse || answer == kAborted)
         fails_.push_back({bench.cycle() + weather.ack_latency, qpn, 0});
-      else
+      else if (!quiet)
         acks_.push_back({bench.cycle() + weather.ack_latency, qpn, (index + 1) % 65536});
     };
     if (send) send(p);
@@ -334,6 +345,7 @@ class Rank {
     ++answers[answer];
     if (answer == kNotReady) {
       retry_ = bench.cycle() + weather.rnr;
+      if (in_.front().answered) in_.front().answered(answer);
       return;
     }
     ArpPacket packet = in_.front();
@@ -359,7 +371,8 @@ class Rank {
     t.out_placed_i = !placed_.empty() && placed_.front() <= bench.cycle();
     if (t.out_placed_i) placed_.pop_front();
     t.ack_valid_i = 0;
-    if (!acks_.empty() && acks_.front().due <= bench.cycle() && !weather.hold_acks) {
+    if (!acks_.empty() && acks_.front().due <= bench.cycle() && !weather.hold_acks &&
+        acks_.front().index <= weather.hold_acks_behind) {
       acknowledged(acks_.front().qpn, acks_.front().index);
       acks_.pop_front();
     }
@@ -371,7 +384,10 @@ class Rank {
     }
   }
   void count() {
-    if (t.cmd_done_o) statuses_.push_back(t.cmd_status_o);
+    if (t.cmd_done_o) {
+      statuses_.push_back(t.cmd_status_o);
+      report_ = read_pin(t.cmd_report_o);
+    }
     counters["accepted"] += t.cnt_accepted_o;
     counters["duplicate"] += t.cnt_duplicate_o;
     counters["not_ready"] += t.cnt_not_ready_o;
@@ -412,6 +428,7 @@ class Rank {
 
  private:
   std::vector<uint64_t> statuses_;
+  Bits report_;
   std::deque<Tlp> tlps_;
   std::deque<uint64_t> placed_;
   size_t sum_at_ = 0;

@@ -256,6 +256,60 @@ TEST_CASE("staging buffers and WQEs stay until they are acknowledged, and then g
   ring.check(before, p, sums);
 }
 
+TEST_CASE(
+    "done is what this rank has and nobody reads any more: the last packets may be under way") {
+  Ring<S128> ring(2);
+  GroupPlan p;
+  p.slot_log = 8;
+  p.chunk_bytes = 3 * 256;
+  p.dst = Ring<S128>::kBytes / 2;
+  ring.create(0, p);
+  auto& rank = *ring.ranks[0];
+  // Three pieces of the own chunk, then three sums that rank 1 waits for.
+  rank.weather.hold_acks_behind = 2;
+  const Buffer sums = ring.fill(p);
+  const auto before = ring.snapshot();
+  ring.start(0, p);
+  for (int i = 0; i < 2000; ++i) ring.step();
+  CHECK(rank.events.empty());
+  CHECK(rank.state(0) == kRun);
+  CHECK(rank.query(0, "sent") == 6);
+  CHECK(rank.query(0, "acked") == 2);
+  CHECK(rank.query(0, "held") == 3);
+  CHECK(rank.query(0, "done") == 6);
+  rank.weather.hold_acks_behind = 3;
+  ring.wait_events(1);
+  CHECK(rank.events[0].code == kDone);
+  CHECK(rank.state(0) == kIdle);
+  CHECK(rank.query(0, "acked") == 3);
+  CHECK(rank.query(0, "held") == 3);
+  ring.check(before, p, sums);
+  SECTION("the next operation goes on from there") {
+    rank.weather.hold_acks_behind = UINT64_MAX;
+    ring.run(0, p);
+    CHECK(rank.query(0, "sent") == 12);
+  }
+  SECTION("a send QP that fails then ends the group, and it is said") {
+    rank.fail_qp(tx_qpn(0));
+    ring.wait_events(1);
+    for (int i = 0; i < 100; ++i) ring.step();
+    REQUIRE(rank.events.size() == 2);
+    CHECK(rank.events[1].code == kQpFailed);
+    CHECK(rank.state(0) == kAbortedState);
+    CHECK(rank.query(0, "cause") == kQpFailed);
+    CHECK(rank.command(kStart, 0, group_fields(rank, 0, p)) == kBadState);
+  }
+  SECTION("a send QP that fails with nothing on its way ends nothing") {
+    rank.weather.hold_acks_behind = UINT64_MAX;
+    for (int i = 0; i < 200; ++i) ring.step();
+    CHECK(rank.query(0, "acked") == 6);
+    rank.fail_qp(tx_qpn(0));
+    for (int i = 0; i < 100; ++i) ring.step();
+    CHECK(rank.events.size() == 1);
+    CHECK(rank.state(0) == kIdle);
+  }
+}
+
 TEST_CASE("the ring keeps its pace: a beat per cycle, and a cycle or two per piece") {
   Ring<S128> ring(2);
   GroupPlan p;

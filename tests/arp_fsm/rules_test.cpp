@@ -321,6 +321,50 @@ TEST_CASE("the event waits for accepted payload, also of a group that is given u
   CHECK(w.rank.events[0].code == kByCommand);
 }
 
+TEST_CASE("a query tells where a group is, and what it has seen") {
+  GroupPlan p = one_shot(3);
+  p.timeout_us = 100;
+  World w(0, p);
+  auto& r = w.rank;
+  const auto is = [&](uint64_t state, uint64_t done, uint64_t opened) {
+    CHECK(r.query(1, "state") == state);
+    CHECK(r.query(1, "done") == done);
+    CHECK(r.query(1, "opened") == opened);
+  };
+  CHECK(r.command(kQuery, 4) == kBadIndex);
+  CHECK(r.query(2, "state") == kFree);
+  is(kIdle, 0, 0);
+  CHECK(w.answer(w.piece(1, 0)) == kNotReady);  // not started
+  w.start();
+  w.loaded();
+  is(kRun, 0, p.pieces());
+  CHECK(w.answer(w.piece(1, 0)) == kAccept);
+  CHECK(w.answer(w.piece(1, 0)) == kDuplicate);
+  CHECK(w.answer(w.piece(2, 0)) == kAccept);
+  r.bench.tick(20);
+  is(kRun, 1, p.pieces());
+  CHECK(w.answer(w.piece(2, 0)) == kDuplicate);
+  CHECK(r.query(1, "duplicates") == 2);
+  CHECK(r.query(1, "not_ready") == 1);
+  CHECK(r.query(1, "cause") == kDone);
+  // A tick each ten cycles.
+  const uint64_t idle = r.query(1, "idle_us");
+  r.bench.tick(100);
+  CHECK(r.query(1, "idle_us") >= idle + 10);
+  CHECK(r.query(1, "idle_us") <= idle + 11);
+  r.bench.wait("event", [&] { return !r.events.empty(); });
+  is(kAbortedState, 1, p.pieces());
+  CHECK(r.query(1, "cause") == kTimeout);
+  // Another group has its own; a new one begins at nothing.
+  CHECK(r.query(2, "duplicates") == 0);
+  CHECK(r.command(kDestroy, 1) == kOk);
+  CHECK(r.query(1, "state") == kFree);
+  w.create();
+  is(kIdle, 0, 0);
+  for (const char* field : {"duplicates", "not_ready", "sent", "acked", "held", "cause", "idle_us"})
+    CHECK(r.query(1, field) == 0);
+}
+
 TEST_CASE("commands are checked, and a bad one changes nothing") {
   GroupPlan p;
   p.ranks = 4;

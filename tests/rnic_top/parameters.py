@@ -3,7 +3,8 @@
 """Elaborates rnic_top with legal and illegal parameters.
 
 Legal ones must be clean in Verilator's lint (-Wall); illegal ones must stop it with a message that
-names the parameter. `--all` takes every set, else a few of them.
+names the parameter. `--all` takes every set, `--of NAME` those that set a parameter of this name,
+else a few of them.
 """
 
 import concurrent.futures
@@ -30,6 +31,9 @@ LEGAL = [
     dict(N_MSG=513, N_WQE=1024),
     dict(CORE_PS=1250, MAC_PS=1250, DATA_W=1024),
     dict(N_GROUP=2, DEVMEM_BYTES=524288),
+    dict(N_GROUP=2, N_SLOT=4, N_STAGE=4, N_RING=4, DATA_W=1024),
+    dict(N_GROUP=4, N_SLOT=64, DEVMEM_BYTES=1048576, DATA_W=256),
+    dict(N_GROUP=8, N_SLOT=32, DEVMEM_BYTES=2097152),
     dict(N_GROUP=16, N_SLOT=16, N_STAGE=256, N_RING=256, DEVMEM_BYTES=2097152, DATA_W=128),
 ]
 ILLEGAL = [
@@ -41,6 +45,18 @@ ILLEGAL = [
     ("RX_BUF_BYTES", 100), ("N_RXPKT", 0), ("N_TXSLOT", 0), ("N_TXSLOT", 300), ("N_WQE", 8),
     ("N_MSG", 0), ("N_GROUP", 3), ("N_GROUP", 32),
 ]
+
+
+def chosen(arguments):
+    every = "--all" in arguments
+    legal, illegal = LEGAL, [{k: v} for k, v in ILLEGAL]
+    if "--of" in arguments:
+        name = arguments[arguments.index("--of") + 1]
+        legal = [p for p in legal if name in p]
+        illegal = [p for p in illegal if name in p]
+    elif not every:
+        legal, illegal = legal[:2], illegal[:4]
+    return [(p, True) for p in legal] + [(p, False) for p in illegal]
 
 
 def lint(sources, parameters):
@@ -67,9 +83,7 @@ def judge(sources, parameters, legal):
 
 
 def main():
-    every = "--all" in sys.argv[1:]
-    sets = [(p, True) for p in (LEGAL if every else LEGAL[:2])]
-    sets += [({k: v}, False) for k, v in (ILLEGAL if every else ILLEGAL[:4])]
+    sets = chosen(sys.argv[1:])
     sources = rtl_check.Sources()
     bad = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

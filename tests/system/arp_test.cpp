@@ -123,7 +123,7 @@ struct RingBed {
   void check(const Buffer& sums) {
     for (uint32_t i = 0; i < options.ranks; ++i) check_one(i, sums);
   }
-  void wait(const std::vector<uint32_t>& who, sim::TimePs limit_ps = 400'000'000) {
+  void wait(const std::vector<uint32_t>& who, sim::TimePs limit_ps = 2'000'000'000) {
     world.run_while(
         [&] {
           return !std::all_of(who.begin(), who.end(), [&](uint32_t r) { return ring->ended(r); });
@@ -440,6 +440,66 @@ TEST_CASE("an operation ends by command, or with its connection") {
   CHECK(bed.ring->event(1)->type == RNIC_EQE_TYPE_ARP_ABORTED);
   CHECK(bed.ring->event(1)->code == RNIC_ARP_CAUSE_QP);
   bed.check({});
+}
+
+namespace {
+
+driver::GroupState state_of(RingBed& bed, uint32_t rank) {
+  return driver::query_group(bed.hosts[rank]->nic(), 0);
+}
+
+}  // namespace
+
+TEST_CASE("a group tells its state: free, idle, running, done, given up") {
+  RingBedOptions o;
+  o.ranks = 2;
+  RingBed bed(o);
+  const size_t bytes = 2 * 3 * 4096;
+  CHECK(driver::query_group(bed.hosts[0]->nic(), 1).state == RNIC_ARP_STATE_FREE);
+  CHECK_THROWS_WITH(driver::query_group(bed.hosts[0]->nic(), 2), contains_text("BAD_INDEX"));
+  CHECK(state_of(bed, 0).state == RNIC_ARP_STATE_IDLE);
+  const Buffer sums = bed.fill(bytes);
+  bed.snapshot();
+  // Alone it has sent its own pieces, which rank 1 puts off, and waits with six open slots.
+  bed.begin({0}, bytes);
+  bed.world.run_until(bed.world.now_ps() + 20'000'000);
+  driver::GroupState s = state_of(bed, 0);
+  CHECK(s.state == RNIC_ARP_STATE_RUN);
+  CHECK(s.done == 0);
+  CHECK(s.opened == 6);
+  CHECK(s.sent == 3);
+  CHECK(s.acked == 0);
+  CHECK(s.held == 0);
+  CHECK(s.idle_us >= 15);
+  CHECK(s.idle_us <= 25);
+  CHECK(state_of(bed, 1).not_ready > 0);
+  bed.begin({1}, bytes);
+  bed.wait(bed.all());
+  bed.check(sums);
+  bed.world.run_until(bed.world.now_ps() + 5'000'000);
+  for (uint32_t r : bed.all()) {
+    s = state_of(bed, r);
+    CHECK(s.state == RNIC_ARP_STATE_IDLE);
+    CHECK(s.cause == RNIC_ARP_CAUSE_DONE);
+    CHECK(s.done == 6);
+    CHECK(s.sent == 6);
+    CHECK(s.acked == 6);
+    CHECK(s.held == 0);
+    CHECK(s.idle_us == 0);
+    CHECK(s.duplicates == 0);
+    CHECK(s.not_ready == bed.counter(r, RNIC_CNT_ARP_NOT_READY));
+    // One acknowledgement is for the own chunk, one for the end; each answered once.
+    CHECK(bed.counter(r, RNIC_CNT_TX_ACKS) < 6 + s.not_ready);
+  }
+  bed.begin({0}, bytes);
+  bed.ring->abort(0);
+  bed.wait({0});
+  s = state_of(bed, 0);
+  CHECK(s.state == RNIC_ARP_STATE_ABORTED);
+  CHECK(s.cause == RNIC_ARP_CAUSE_COMMAND);
+  CHECK(s.done == 6);
+  bed.ring->destroy(0);
+  CHECK(state_of(bed, 0).state == RNIC_ARP_STATE_FREE);
 }
 
 namespace {
