@@ -13,6 +13,7 @@ void Egress::push(Frame* f) {
   q.frames.push(f);
   q.bytes += f->stored();
   q.most = std::max(q.most, q.bytes);
+  if (q.coming == nullptr) q.coming = f;
   total_ += f->stored();
 }
 
@@ -28,9 +29,24 @@ TimePs Egress::next(TimePs from) const {
   return t == wire::kNever ? t : std::max(t, from);
 }
 
-Frame* Egress::take(unsigned cls) {
+uint64_t Egress::waiting(unsigned cls, TimePs now) {
+  Queue& q = queues_[cls];
+  for (; q.coming != nullptr && q.coming->time_ps <= now; q.coming = q.coming->next)
+    q.waiting += q.coming->stored();
+  return q.waiting;
+}
+
+uint64_t Egress::waiting(TimePs now) {
+  uint64_t sum = 0;
+  for (unsigned c = 0; c < kClasses; ++c) sum += waiting(c, now);
+  return sum;
+}
+
+Frame* Egress::take(unsigned cls, TimePs now) {
+  waiting(cls, now);  // the frame is counted
   Queue& q = queues_[cls];
   Frame* f = q.frames.pop();
+  q.waiting -= f->stored();
   q.bytes -= f->stored();
   total_ -= f->stored();
   return f;
@@ -38,7 +54,7 @@ Frame* Egress::take(unsigned cls) {
 
 Frame* Egress::pop(TimePs now) {
   for (unsigned c = kClasses; c-- > 0;) {
-    if (config_.classes[c].weight == 0 && may(c, now)) return take(c);
+    if (config_.classes[c].weight == 0 && may(c, now)) return take(c, now);
   }
   return round_robin(now);
 }
@@ -57,7 +73,7 @@ Frame* Egress::round_robin(TimePs now) {
       const uint64_t need = cost(*q.frames.front());
       if (q.deficit >= need) {
         q.deficit -= need;
-        return take(turn_);
+        return take(turn_, now);
       }
     }
     if (q.frames.front() == nullptr) q.deficit = 0;  // what was not used is not saved

@@ -26,8 +26,12 @@ class Egress {
   Frame* pop(TimePs now);
   // The class may start nothing before `until`; kClasses: the whole port.
   void pause(unsigned cls, TimePs now, TimePs until);
+  // In the buffer, from arrival on; and of these what waits for the port, which frames that the
+  // switch is still at work on do not.
   uint64_t bytes(unsigned cls) const { return queues_[cls].bytes; }
   uint64_t bytes() const { return total_; }
+  uint64_t waiting(unsigned cls, TimePs now);
+  uint64_t waiting(TimePs now);
   uint64_t most_bytes(unsigned cls) const { return queues_[cls].most; }
   TimePs paused_ps(unsigned cls, TimePs now) const;
 
@@ -35,6 +39,8 @@ class Egress {
   struct Queue {
     FrameList frames;
     uint64_t bytes = 0, most = 0;
+    Frame* coming = nullptr;  // the first that is not counted in `waiting`
+    uint64_t waiting = 0;
     uint64_t deficit = 0;
   };
   struct Pause {
@@ -42,7 +48,7 @@ class Egress {
   };
   TimePs ready(unsigned cls) const;
   bool may(unsigned cls, TimePs now) const { return ready(cls) <= now; }
-  Frame* take(unsigned cls);
+  Frame* take(unsigned cls, TimePs now);
   Frame* round_robin(TimePs now);
   static uint64_t cost(const Frame& f) { return f.stored() + wire::kOverheadBytes; }
 

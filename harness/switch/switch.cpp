@@ -369,7 +369,7 @@ void Switch::send_pause(Port& p) {
 
 void Switch::mark(Port& p, Frame& f) {
   const EcnConfig& ecn = config_.classes[f.cls].ecn;
-  const double chance = ecn.probability(p.out.bytes(f.cls));
+  const double chance = ecn.probability(p.out.waiting(f.cls, now_));
   if (chance <= 0 || (chance < 1 && !p.rng.chance(chance))) return;
   ++(roce::mark_congestion(f.bytes()) ? p.count.classes[f.cls].marks
                                       : p.count.classes[f.cls].not_ect);
@@ -391,7 +391,7 @@ void Switch::stamp(Port& p, Frame& f) {
   roce::read_int(f.bytes().subspan(at), is);
   if (is.echo) return;
   const roce::IntHop hop =
-      roce::make_hop(p.rate_code, now_, p.count.wire_bytes, p.out.bytes(), config_.int_unit);
+      roce::make_hop(p.rate_code, now_, p.count.wire_bytes, p.out.waiting(now_), config_.int_unit);
   const bool written = roce::push_hop(f.bytes().subspan(at), hop, config_.int_unit, config_.id);
   ++(written ? p.count.int_hops : p.count.int_full);
 }

@@ -32,8 +32,8 @@ SwitchConfig roomy(unsigned ports) {
   return c;
 }
 
-// Bytes with FCS that wait behind each frame that came out of a port, from the times at which
-// frames came in (`arrivals`, with their sizes) and went out.
+// Bytes with FCS that wait behind each frame that came out of a port, from the times from which
+// frames wait (`arrivals`, with their sizes) and went out.
 std::vector<uint64_t> queues_behind(std::vector<std::pair<TimePs, uint64_t>> arrivals,
                                     const std::vector<Got>& out, uint64_t rate, TimePs delay) {
   std::sort(arrivals.begin(), arrivals.end());
@@ -100,7 +100,8 @@ TEST_CASE("frames are marked as often as the queue behind them says") {
       for (int i = 0; i < 60; ++i) {
         const Bytes f = packet(h, 0, 1024, {.ipv6 = ipv6});
         bed.host(h).at(free, f);
-        arrivals.emplace_back(free + (8 + f.size() + 4) * 80 + 200'000, f.size() + 4);
+        arrivals.emplace_back(free + (8 + f.size() + 4) * 80 + 200'000 + c.latency_ps,
+                              f.size() + 4);
         free += (f.size() + 24) * 80;
       }
       free += rng.below(30'000'000);
@@ -135,9 +136,9 @@ TEST_CASE("frames are marked as often as the queue behind them says") {
 
 TEST_CASE("only what is ECN capable is marked, and what is marked stays so") {
   SwitchConfig c = roomy(2);
-  c.latency_ps = 10'000'000;
   c.classes[0].ecn = {true, 0, 0, 1};
-  Bed bed(c);
+  Bed bed(c, {.rates = {400'000'000'000, 10'000'000'000}});
+  bed.host(0).at(0, plain(0, 1, 1500));  // the others come while it leaves
   bed.host(0).at(0, packet(0, 1, 100, {.ecn = 0}));
   bed.host(0).at(0, packet(0, 1, 100, {.ecn = 1}));
   bed.host(0).at(0, packet(0, 1, 100, {.ecn = 2}));
@@ -147,7 +148,7 @@ TEST_CASE("only what is ECN capable is marked, and what is marked stays so") {
   bed.host(0).at(0, packet(0, 1, 100, {.ecn = 2}));             // nothing behind it
   bed.run(30'000'000);
   const auto& got = bed.host(1).got;
-  REQUIRE(got.size() == 7);
+  REQUIRE(got.size() == 8);
   std::multiset<int> ecn;
   for (const Got& g : got) {
     roce::FrameView v;
@@ -156,6 +157,20 @@ TEST_CASE("only what is ECN capable is marked, and what is marked stays so") {
   CHECK(ecn == std::multiset<int>{0, 2, 2, 3, 3, 3});
   CHECK(bed.sw.counters(1).classes[0].marks == 3);
   CHECK(bed.sw.counters(1).classes[0].not_ect == 2);
+}
+
+TEST_CASE("a port that is never waited for shows no queue, however long the switch takes") {
+  SwitchConfig c = roomy(2);
+  c.telemetry = IntMode::kStamp;
+  c.latency_ps = 2'000'000;
+  c.classes[0].ecn = {true, 0, 0, 1};
+  Bed bed(c);
+  for (int i = 0; i < 50; ++i) bed.host(0).at(0, with_int(packet(0, 1, 1024)));
+  bed.run(20'000'000);
+  REQUIRE(bed.host(1).got.size() == 50);
+  for (const Got& g : bed.host(1).got) CHECK(trailer_of(g.bytes).hop[0].queue == 0);
+  CHECK(bed.sw.counters(1).classes[0].marks == 0);
+  CHECK(bed.sw.counters(1).classes[0].queue_max > 20'000);  // they are in the buffer
 }
 
 TEST_CASE("telemetry says when a packet left, what was sent before it, what stayed behind it") {
@@ -176,7 +191,8 @@ TEST_CASE("telemetry says when a packet left, what was sent before it, what stay
       Bytes f = packet(h, 0, rng.below(4097), {.dscp = static_cast<uint8_t>(8 * rng.below(4))});
       if (rng.chance(0.7)) f = with_int(f, t);
       bed.host(h).at(free, f);
-      arrivals.emplace_back(free + wire_time(8 + f.size() + 4, rate) + 200'000, f.size() + 4);
+      arrivals.emplace_back(free + wire_time(8 + f.size() + 4, rate) + 200'000 + c.latency_ps,
+                            f.size() + 4);
       free += wire_time(f.size() + 24, rate) + (rng.chance(0.1) ? rng.below(5'000'000) : 0);
     }
   }
