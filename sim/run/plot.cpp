@@ -11,10 +11,13 @@ namespace rnic::sim {
 
 namespace {
 constexpr double kWidth = 900, kHeight = 260;          // of a panel's inside
-constexpr double kLeft = 70, kRight = 150, kTop = 50;  // around all panels
-constexpr double kBetween = 60;                        // below each panel
+constexpr double kLeft = 70, kRight = 150, kTop = 60;  // around all panels
+constexpr double kBetween = 76;                        // below each panel
 constexpr const char* kColours[] = {"#1b6ca8", "#d1495b", "#2e8b57", "#e09f3e",
                                     "#6a4c93", "#444444", "#17a2b8", "#8d5524"};
+
+// Curves that lie on one another stay visible: the later ones have gaps.
+constexpr const char* kDashes[] = {"none", "9 3", "5 3", "2 3"};
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -29,10 +32,11 @@ std::string text_at(double x, double y, const char* anchor, const std::string& t
       anchor, size, escaped(text));
 }
 
-std::string line(double x1, double y1, double x2, double y2, const char* colour) {
+std::string line(double x1, double y1, double x2, double y2, const char* colour,
+                 const std::string& more = "") {
   return fmt::format(
-      "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", x1, y1, x2,
-      y2, colour);
+      "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"{}/>\n", x1, y1,
+      x2, y2, colour, more);
 }
 
 struct Scale {
@@ -59,16 +63,17 @@ std::string draw(const Panel& panel, double top, const Scale& x) {
     out += line(px(v), top + kHeight, px(v), top + kHeight + 4, "#888888");
     out += text_at(px(v), top + kHeight + 17, "middle", fmt::format("{:g}", v));
   }
-  out += text_at(kLeft + kWidth, top + kHeight + 32, "end", "us");
+  out += text_at(kLeft + kWidth / 2, top + kHeight + 34, "middle", "time, us");
   for (size_t i = 0; i < panel.curves.size(); ++i) {
     const char* colour = kColours[i % std::size(kColours)];
-    out +=
-        fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"1.3\" points=\"", colour);
+    const std::string style = fmt::format(" stroke-width=\"1.6\" stroke-dasharray=\"{}\"",
+                                          kDashes[i % std::size(kDashes)]);
+    out += fmt::format("<polyline fill=\"none\" stroke=\"{}\"{} points=\"", colour, style);
     for (const auto& [at, value] : panel.curves[i].points)
       out += fmt::format("{:.1f},{:.1f} ", px(at), py(value));
     out += "\"/>\n";
     const double at = top + 14 + 18 * static_cast<double>(i);
-    out += line(kLeft + kWidth + 10, at - 4, kLeft + kWidth + 30, at - 4, colour);
+    out += line(kLeft + kWidth + 10, at - 4, kLeft + kWidth + 30, at - 4, colour, style);
     out += text_at(kLeft + kWidth + 36, at, "start", panel.curves[i].name);
   }
   return out;

@@ -287,7 +287,11 @@ TEST_CASE("a plot has a panel per title, a curve per name and round axes", "[sho
   CHECK(count("queue, KB") == 1);
   CHECK(count("All &lt;of> it") == 1);
   // From the left below to the right above: 900 wide, 260 high.
-  CHECK(count("points=\"70.0,310.0 970.0,50.0 \"") == 1);
+  CHECK(count("points=\"70.0,320.0 970.0,60.0 \"") == 1);
+  // A curve that lies on another one, and its name, have gaps.
+  CHECK(count("stroke-dasharray=\"none\"") == 2 * 2);
+  CHECK(count("stroke-dasharray=\"9 3\"") == 2);
+  CHECK(count("time, us") == 2);
   CHECK(count("</svg>") == 1);
 }
 
