@@ -104,13 +104,13 @@ Task<uint32_t> hello_server(Scheduler& s, Channel& c, uint32_t mtu) {
 
 Waits waits_of(Kind kind, Verb verb) {
   const bool latency = kind == Kind::kLatency;
-  // The latency of WRITEs ends with the connection.
-  if (latency && verb == Verb::kWrite) return {.before = 2, .after = 0};
-  const bool send = verb == Verb::kSend;
-  return {.before = 1,
-          .each_size = latency || send ? 1u : 0u,
-          .behind = send && !latency ? 1u : 0u,
-          .after = 1};
+  // Receives must be there before the messages of each size.
+  if (verb == Verb::kSend)
+    return {.before = 1, .each_size = 1, .behind = latency ? 0u : 1u, .after = 1};
+  if (!latency) return {};
+  // The latency of WRITEs ends with the connection; a server of READs takes the next word for the
+  // end.
+  return {.before = 2, .after = verb == Verb::kWrite ? 0u : 1u};
 }
 
 Bytes encode_keys(const Channel& c, const Keys& keys) {

@@ -188,7 +188,16 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
   node.ignore(checker, qp->rq_addr(), uint64_t{RNIC_WQE_BLOCK} << qp->log_rq());
   host.ignore_written_rings(checker);
 
-  // The recording, with its pauses cut.
+  // The recording, with its pauses cut; but its requester had waited for the answers in between.
+  const std::vector<const roce::CapturedFrame*> recorded = run.sent_by(side);
+  const TimePs byte_ps = 8'000'000'000'000 / replay_cable(options.data_w).rate_bps;
+  size_t answered = 0;
+  const auto answers_before = [&](uint64_t index) {
+    uint64_t bytes = 0;
+    for (; answered < recorded.size() && recorded[answered]->index < index; ++answered)
+      bytes += recorded[answered]->bytes.size() + wire::kFcsBytes + wire::kOverheadBytes;
+    return bytes;
+  };
   bool posted = false;
   uint64_t before_ns = 0;
   TimePs at = world.now_ps();
@@ -204,11 +213,10 @@ ReplayResult replay_run(const roce::CaptureRun& run, const ReplayOptions& option
     }
     // A recorded software stack had answered a frame before it looked at the next one, a repeat
     // included.
-    const TimePs gap =
-        result.frames_in == 0
-            ? 0
-            : std::clamp<TimePs>((f->time_ns - std::min(before_ns, f->time_ns)) * 1000,
-                                 run.wire_times ? 0 : kMinGapPs, kMaxGapPs);
+    const TimePs pause = std::clamp<TimePs>((f->time_ns - std::min(before_ns, f->time_ns)) * 1000,
+                                            run.wire_times ? 0 : kMinGapPs, kMaxGapPs);
+    const TimePs answers_ps = answers_before(f->index) * byte_ps;
+    const TimePs gap = result.frames_in == 0 ? 0 : std::max(pause, answers_ps);
     before_ns = f->time_ns;
     while (write_times.size() < writes.size() && writes[write_times.size()].before == f->index)
       write_times.push_back(at + gap / 2);
