@@ -43,13 +43,18 @@ ILLEGAL = [
     ("GEN_FCS", 2), ("N_MSIX", 0), ("N_MSIX", 65), ("N_EQ", 0), ("N_EQ", 300), ("N_CQ", 0),
     ("N_MR", 0), ("N_MR", 65536), ("N_PD", 0), ("N_PATH", 0), ("DEVMEM_BYTES", 1000),
     ("RX_BUF_BYTES", 100), ("N_RXPKT", 0), ("N_TXSLOT", 0), ("N_TXSLOT", 300), ("N_WQE", 8),
-    ("N_MSG", 0), ("N_GROUP", 3), ("N_GROUP", 32),
+    ("N_MSG", 0),
+]
+# with what the others need, so that it is this one that is refused
+ILLEGAL_SETS = [
+    dict(N_GROUP=3, DEVMEM_BYTES=1048576), dict(N_GROUP=32, DEVMEM_BYTES=1048576),
+    dict(N_GROUP=2, DEVMEM_BYTES=262144),
 ]
 
 
 def chosen(arguments):
     every = "--all" in arguments
-    legal, illegal = LEGAL, [{k: v} for k, v in ILLEGAL]
+    legal, illegal = LEGAL, [{k: v} for k, v in ILLEGAL] + ILLEGAL_SETS
     if "--of" in arguments:
         name = arguments[arguments.index("--of") + 1]
         legal = [p for p in legal if name in p]
