@@ -200,7 +200,11 @@ ViolationList check_frame(std::span<const uint8_t> frame, const CheckOptions& o)
     out.add(Rule::kVlanTpid, kEtherQinQ, kEtherVlan);
   }
   if (v.l3_offset != 0 && !v.ipv6) {
-    const uint16_t want = ipv4_checksum(frame.subspan(v.l3_offset, 20));
+    // Options, which IGMP has, are part of it; before UDP they make the header unreadable anyway.
+    const bool whole = status == ParseStatus::kNotRoce;
+    const size_t words = whole ? std::max<size_t>(5, frame[v.l3_offset] & 0x0F) : 5;
+    const size_t header = std::min(4 * words, frame.size() - v.l3_offset);
+    const uint16_t want = ipv4_checksum(frame.subspan(v.l3_offset, header));
     if (v.ip_checksum != want) out.add(Rule::kIpChecksum, v.ip_checksum, want);
   }
   switch (status) {

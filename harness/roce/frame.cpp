@@ -86,6 +86,11 @@ const char* to_string(ParseStatus s) {
   return "?";
 }
 
+bool pkeys_match(uint16_t a, uint16_t b) {
+  constexpr uint16_t kFullMember = 0x8000;
+  return ((a ^ b) & 0x7FFF) == 0 && ((a | b) & kFullMember) != 0;
+}
+
 uint16_t ipv4_checksum(std::span<const uint8_t> header) {
   uint32_t sum = 0;
   for (size_t i = 0; i + 1 < header.size(); i += 2) {

@@ -154,6 +154,9 @@ bool mark_congestion(std::span<uint8_t> frame);
 
 uint16_t ipv4_checksum(std::span<const uint8_t> header);
 
+// The same partition, and not both are limited members of it.
+bool pkeys_match(uint16_t a, uint16_t b);
+
 // UDP source port by the Linux flow-label convention; flow_label 0 uses the QP numbers.
 uint16_t udp_source_port(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn);
 

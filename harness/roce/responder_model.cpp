@@ -10,16 +10,6 @@
 #include "harness/roce/psn.hpp"
 
 namespace rnic::roce {
-namespace {
-
-constexpr uint16_t kFullMember = 0x8000;
-
-bool pkeys_match(uint16_t a, uint16_t b) {
-  return ((a ^ b) & 0x7FFF) == 0 && ((a | b) & kFullMember) != 0;
-}
-
-}  // namespace
-
 const char* to_string(RxVerdict v) {
   switch (v) {
     case RxVerdict::kExecuted:

@@ -273,3 +273,17 @@ TEST_CASE("no damaged frame makes the parser or the checker read beyond it") {
     }
   }
 }
+
+TEST_CASE("the checksum of a frame with IP options, as IGMP has them, covers the options") {
+  // A report of RFC 3376 with the router alert of RFC 2113. 46c0 + 0028 + 4000 + 0102 + 0a4d + 000a
+  // + e000 + 0016 + 9404 + 0000 is 2065b, folded 065d, inverted f9a2.
+  auto f = from_hex(
+      "01005e000016525400770010080046c0002800004000"
+      "0102f9a20a4d000ae000001694040000"
+      "2200fa010000000104000000e00000fb00000000");
+  f.resize(60);
+  CheckOptions o;
+  CHECK(check_frame(f, o).empty());
+  f[37] ^= 1;  // within the options
+  CHECK(check_frame(f, o).has(Rule::kIpChecksum));
+}
