@@ -29,10 +29,12 @@ bool later(int error) { return error == EAGAIN || error == ENOBUFS || error == E
 class TapLink final : public EthLink {
  public:
   explicit TapLink(Fd tap) : tap_(std::move(tap)), buffer_(kMaxFrame + 1) {}
-  int fd() const override { return tap_.get(); }
-  bool up() const override { return true; }
+  int fd() const override { return lost_ ? -1 : tap_.get(); }
+  bool up() const override { return !lost_; }
+  bool lost() const override { return lost_; }
   bool receive(std::vector<uint8_t>& frame) override {
     const ssize_t n = ::read(tap_.get(), buffer_.data(), buffer_.size());
+    if (n < 0 && errno == EBADFD) lost_ = true;  // the interface was deleted
     if (n <= 0) return false;
     ++stats_.received;
     frame.assign(buffer_.begin(), buffer_.begin() + n);
@@ -45,20 +47,24 @@ class TapLink final : public EthLink {
     return later(errno) ? Sent::kNotNow : Sent::kNobody;  // EIO: the interface is down
   }
   Fd tap_;
+  bool lost_ = false;
   std::vector<uint8_t> buffer_;
 };
 
 class PacketLink final : public EthLink {
  public:
-  explicit PacketLink(Fd socket) : socket_(std::move(socket)), buffer_(kMaxFrame + 1) {}
-  int fd() const override { return socket_.get(); }
-  bool up() const override { return true; }
+  PacketLink(Fd socket, unsigned index)
+      : socket_(std::move(socket)), index_(index), buffer_(kMaxFrame + 1) {}
+  int fd() const override { return lost_ ? -1 : socket_.get(); }
+  bool up() const override { return !lost_; }
+  bool lost() const override { return lost_; }
   bool receive(std::vector<uint8_t>& frame) override {
     for (;;) {
       sockaddr_ll from{};
       socklen_t length = sizeof from;
       const ssize_t n = ::recvfrom(socket_.get(), buffer_.data(), buffer_.size(), 0,
                                    reinterpret_cast<sockaddr*>(&from), &length);
+      if (n < 0 && errno == ENETDOWN) look();
       if (n <= 0) return false;
       if (from.sll_pkttype == PACKET_OUTGOING) continue;  // what this machine sends, we too
       ++stats_.received;
@@ -73,7 +79,14 @@ class PacketLink final : public EthLink {
     if (errno == EMSGSIZE) ++stats_.oversize;
     return later(errno) ? Sent::kNotNow : Sent::kNobody;
   }
+  // An interface that is down may come back, one that was deleted not.
+  void look() {
+    char name[IF_NAMESIZE];
+    lost_ = ::if_indextoname(index_, name) == nullptr;
+  }
   Fd socket_;
+  unsigned index_;
+  bool lost_ = false;
   std::vector<uint8_t> buffer_;
 };
 
@@ -105,7 +118,7 @@ std::unique_ptr<EthLink> open_packet(const std::string& name) {
   all.mr_type = PACKET_MR_PROMISC;
   if (::setsockopt(s.get(), SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof all) < 0)
     fail_errno("promiscuous mode");
-  return std::make_unique<PacketLink>(std::move(s));
+  return std::make_unique<PacketLink>(std::move(s), index);
 }
 
 }  // namespace rnic::ethlink

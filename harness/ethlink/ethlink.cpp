@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -34,6 +35,19 @@ sockaddr_un unix_address(const std::string& path) {
                     std::to_string(sizeof a.sun_path - 1) + " bytes");
   std::memcpy(a.sun_path, path.data(), path.size());
   return a;
+}
+
+void free_path(const std::string& path, int type) {
+  const sockaddr_un address = unix_address(path);
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) return;
+  if (!S_ISSOCK(info.st_mode)) throw LinkError(path + ": exists and is no socket");
+  const Fd probe(::socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!probe) fail_errno("socket");
+  const auto* to = reinterpret_cast<const sockaddr*>(&address);
+  if (::connect(probe.get(), to, sizeof address) == 0 || errno != ECONNREFUSED)
+    throw LinkError(path + ": another program uses it");
+  ::unlink(path.c_str());
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -93,7 +107,7 @@ class DatagramLink final : public EthLink {
     const sockaddr_un address = unix_address(local);
     socket_ = Fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!socket_) fail_errno("socket");
-    ::unlink(local.c_str());  // left by a run that was killed
+    free_path(local, SOCK_DGRAM);
     if (::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0)
       fail_errno(local);
     // A long burst must not have to wait for every single read of the other side.
@@ -161,6 +175,7 @@ Parsed parse(const std::string& link) {
     const std::string form = "dgram:LOCAL:REMOTE";
     if (last == std::string::npos || last == 0 || last + 1 == rest.size()) throw bad(form);
     p.fields = {rest.substr(0, last), rest.substr(last + 1)};
+    if (p.fields[0] == p.fields[1]) throw bad(form + ", two paths");
   } else if (p.kind == "stream" || p.kind == "stream-connect") {
     if (rest.empty()) throw bad(p.kind + ":PATH");
     p.fields = {rest};

@@ -52,6 +52,8 @@ class EthLink {
   virtual int fd() const = 0;
   // Whether there is another side; always true where that cannot be told.
   virtual bool up() const = 0;
+  // Nothing will ever come or go again: whom we had connected to has gone, or the device has.
+  virtual bool lost() const { return false; }
   // The next frame, or false when there is none now.
   virtual bool receive(std::vector<uint8_t>& frame) = 0;
   // Takes the frame; what the other side does not read at once is kept in order.

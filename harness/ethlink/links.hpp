@@ -36,6 +36,9 @@ class Fd {
 void set_nonblocking(int fd);
 // Throws LinkError for a path that is empty or too long.
 sockaddr_un unix_address(const std::string& path);
+// Makes a path free to bind: a socket that a killed program has left is removed. LinkError when
+// anything else is there, or somebody is bound to it.
+void free_path(const std::string& path, int type);
 
 std::unique_ptr<EthLink> open_datagram(const std::string& local, const std::string& remote);
 std::unique_ptr<EthLink> listen_unix_stream(const std::string& path);

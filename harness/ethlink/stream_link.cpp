@@ -33,6 +33,7 @@ class StreamLink final : public EthLink {
 
   int fd() const override { return connection_ ? connection_.get() : listener_.get(); }
   bool up() const override { return static_cast<bool>(connection_); }
+  bool lost() const override { return !connection_ && !listener_; }
 
   bool receive(std::vector<uint8_t>& frame) override {
     for (;;) {
@@ -145,7 +146,7 @@ std::unique_ptr<EthLink> listen_unix_stream(const std::string& path) {
   const sockaddr_un address = unix_address(path);
   Fd s(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!s) fail_errno("socket");
-  ::unlink(path.c_str());  // left by a run that was killed
+  free_path(path, SOCK_STREAM);
   if (::bind(s.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0 ||
       ::listen(s.get(), 1) < 0)
     fail_errno("bind");

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "tests/support/catch.hpp"
 
@@ -322,6 +323,7 @@ TEST_CASE("stream link: connects to a listener, and stays down when that one goe
   Bytes in;
   CHECK_FALSE(wait_frame(*link, in, 20));
   CHECK_FALSE(link->up());
+  CHECK(link->lost());
   CHECK(link->fd() == -1);
 }
 
@@ -354,6 +356,31 @@ TEST_CASE("TAP link: frames out of the kernel and into it") {
   CHECK(packet->fd() >= 0);
 }
 
+TEST_CASE("a socket's path: only what a killed program has left is removed") {
+  const Folder folder;
+  const bool datagrams = GENERATE(true, false);
+  const std::string a = folder / "a";
+  const std::string link = datagrams ? "dgram:" + a + ":" + (folder / "b") : "stream:" + a;
+  SECTION("a file stays") {
+    std::ofstream(a) << "precious";
+    CHECK_THROWS_WITH(open_link(link), rnic::test::contains_text("no socket"));
+    CHECK(std::filesystem::file_size(a) == 8);
+  }
+  SECTION("so does a socket that somebody is bound to") {
+    const auto first = open_link(link);
+    CHECK_THROWS_WITH(open_link(link), rnic::test::contains_text("another program"));
+    CHECK(std::filesystem::exists(a));
+  }
+  SECTION("one that was left behind is taken") {
+    {
+      Peer gone(AF_UNIX, datagrams ? SOCK_DGRAM : SOCK_STREAM);
+      gone.bind_unix(a);
+    }
+    REQUIRE(std::filesystem::exists(a));
+    CHECK_NOTHROW(open_link(link));
+  }
+}
+
 TEST_CASE("a LINK that is none is refused with what was expected") {
   for (const char* bad : {"", "dgram", "dgram:", "dgram:a", "dgram:a:", "dgram::b",
                           "stream:", "tcp:", "tcp:0", "tcp:65536", "tcp:12x", "tcp-connect:host",
@@ -366,4 +393,5 @@ TEST_CASE("a LINK that is none is refused with what was expected") {
                     rnic::test::contains_text("/nowhere/at/all"));
   CHECK_THROWS_WITH(open_link("packet:nosuchdev"), rnic::test::contains_text("nosuchdev"));
   CHECK_THROWS_AS(open_link("dgram:" + std::string(200, 'a') + ":b"), LinkError);
+  CHECK_THROWS_WITH(check_link("dgram:/a:/a"), rnic::test::contains_text("two paths"));
 }
