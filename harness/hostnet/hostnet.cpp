@@ -94,14 +94,26 @@ bool HostNet::on_echo(const Echo& e) {
 // our own questions
 void HostNet::learn(const IpAddr& ip, const MacAddr& mac, bool keep) {
   const auto known = neighbours_.find(ip);
-  if (known == neighbours_.end() && !keep) return;
+  if (known == neighbours_.end() && (!keep || !make_room())) return;
   Entry& e = neighbours_[ip];
   e.mac = mac;
   e.again.reset();
 }
 
+bool HostNet::make_room() {
+  if (neighbours_.size() < kMaxNeighbours) return true;
+  const auto spare = std::find_if(neighbours_.begin(), neighbours_.end(), [](const auto& n) {
+    return !n.second.wanted || (!n.second.mac && !n.second.again);
+  });
+  if (spare == neighbours_.end()) return false;
+  neighbours_.erase(spare);
+  return true;
+}
+
 void HostNet::resolve(Time now, const IpAddr& ip) {
+  if (!neighbours_.contains(ip) && !make_room()) return;
   Entry& e = neighbours_[ip];
+  e.wanted = true;
   if (e.mac || e.again) return;
   e.asked = 0;
   ask(now, ip, e);

@@ -28,6 +28,9 @@ struct Config {
   unsigned tries = 20;
 };
 
+// Entries of the table of neighbours.
+inline constexpr size_t kMaxNeighbours = 1'024;
+
 struct Counters {
   uint64_t arp_requests = 0, arp_replies = 0;      // received, about one of our addresses
   uint64_t solicitations = 0, advertisements = 0;  // likewise
@@ -61,7 +64,10 @@ class HostNet {
     std::optional<MacAddr> mac;
     unsigned asked = 0;
     std::optional<Time> again;
+    bool wanted = false;  // we asked for it
   };
+  // Room for one more; false when all entries are wanted.
+  bool make_room();
   // The sender told its address; kept when we wanted it, or when `keep`: it talks to us.
   void learn(const IpAddr& ip, const MacAddr& mac, bool keep);
   void ask(Time now, const IpAddr& ip, Entry& entry);

@@ -277,3 +277,37 @@ TEST_CASE("random and damaged frames do no harm") {
     }
   }
 }
+
+TEST_CASE("the table of neighbours is bounded; who was asked for stays in it") {
+  HostNet net = make_net();
+  net.resolve(0ms, kPeerIp);
+  (void)net.take_outgoing();
+  const auto sender = [](uint32_t i) {
+    return roce::ipv4_address(10, static_cast<uint8_t>(100 + (i >> 16)),
+                              static_cast<uint8_t>(i >> 8), static_cast<uint8_t>(i));
+  };
+  constexpr uint32_t kMany = 5'000;
+  for (uint32_t i = 0; i < kMany; ++i) {
+    net.receive(
+        0ms,
+        make_arp({.eth_dst = kMac,
+                  .sender_mac = {2, 9, 9, 9, static_cast<uint8_t>(i >> 8), static_cast<uint8_t>(i)},
+                  .sender_ip = sender(i),
+                  .target_ip = kIp}));
+  }
+  CHECK(net.take_outgoing().size() == kMany);  // each is answered
+  size_t known = 0;
+  for (uint32_t i = 0; i < kMany; ++i) known += net.lookup(sender(i)) ? 1 : 0;
+  CHECK(known == kMaxNeighbours - 1);
+  CHECK(net.lookup(sender(kMany - 1)));
+  net.receive(0ms, make_arp({.reply = true,
+                             .eth_dst = kMac,
+                             .sender_mac = kPeerMac,
+                             .target_mac = kMac,
+                             .sender_ip = kPeerIp,
+                             .target_ip = kIp}));
+  CHECK(net.lookup(kPeerIp) == kPeerMac);
+  // Questions are bounded too.
+  for (uint32_t i = 0; i < kMany; ++i) net.resolve(0ms, sender(0x10000 + i));
+  CHECK(net.take_outgoing().size() < kMaxNeighbours);
+}
