@@ -62,7 +62,7 @@ class SocketChannel final : public Channel {
   void pump() override {
     drain();
     uint8_t bytes[4096];
-    while (fd_ >= 0 && !closed_) {
+    while (fd_ >= 0 && !closed_ && arrived_.size() < kMaxArrived) {
       const ssize_t n = ::recv(fd_, bytes, sizeof bytes, 0);
       if (n > 0) {
         arrived_.insert(arrived_.end(), bytes, bytes + n);

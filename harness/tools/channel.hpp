@@ -42,6 +42,8 @@ class Channel {
   // was answered. perftest speaks another dialect there.
   virtual bool over_cm() const { return false; }
   Bytes& arrived() { return arrived_; }
+  // No more is taken in before some of it is read.
+  static constexpr size_t kMaxArrived = 64 << 10;
 
  protected:
   Bytes arrived_;

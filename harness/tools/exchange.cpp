@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/tools/exchange.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -19,6 +20,18 @@ Bytes version() {
   Bytes b(kVersionBytes);
   std::memcpy(b.data(), kVersion, sizeof kVersion);
   return b;
+}
+
+// Minor versions differ in options only; the words of another major one are other words.
+void check_version(const Bytes& theirs) {
+  const std::string text(theirs.begin(), std::find(theirs.begin(), theirs.end(), 0));
+  const bool readable = !text.empty() && std::all_of(text.begin(), text.end(),
+                                                     [](uint8_t c) { return c > 32 && c < 127; });
+  if (!readable) throw ExchangeError("the other side names no version of perftest's protocol");
+  const std::string major = std::string(kVersion).substr(0, 2);  // with its point
+  if (!text.starts_with(major))
+    throw ExchangeError("the other side speaks perftest's protocol " + text + ", this is " +
+                        kVersion);
 }
 
 Bytes be32(uint32_t v) {
@@ -80,7 +93,7 @@ Task<Keys> pingpong_client(Scheduler& s, Channel& c, Keys mine) {
 // perftest
 Task<uint32_t> hello_client(Scheduler& s, Channel& c, uint32_t mtu) {
   c.write(version());
-  const Bytes v = co_await read_exactly(s, c, kVersionBytes, "its version");
+  check_version(co_await read_exactly(s, c, kVersionBytes, "its version"));
   c.write(be32(kPageBytes));
   const Bytes page = co_await read_exactly(s, c, 4, "its page size");
   c.write(be32(kLineBytes));
@@ -91,7 +104,7 @@ Task<uint32_t> hello_client(Scheduler& s, Channel& c, uint32_t mtu) {
 }
 
 Task<uint32_t> hello_server(Scheduler& s, Channel& c, uint32_t mtu) {
-  const Bytes v = co_await read_exactly(s, c, kVersionBytes, "its version");
+  check_version(co_await read_exactly(s, c, kVersionBytes, "its version"));
   c.write(version());
   const Bytes page = co_await read_exactly(s, c, 4, "its page size");
   c.write(be32(kPageBytes));

@@ -7,6 +7,7 @@
 #include <array>
 #include <sstream>
 
+#include "harness/tools/numbers.hpp"
 #include "harness/tools/rping.hpp"
 
 namespace rnic::tools {
@@ -121,7 +122,7 @@ void add_perftest(CLI::App& app, Options& o, Ignored& x, std::string& connection
   }
   app.add_option("-m,--mtu", o.mtu);
   app.add_option("-x,--gid-index", o.gid)->check(CLI::Range(0, 2));
-  app.add_option("-D,--duration", o.duration_s)->check(CLI::Range(0.0, 3600.0));
+  app.add_option("-D,--duration", o.duration_s)->check(seconds(3600));
   app.add_option("-f,--margin", x.number);
   app.add_option("-u,--qp-timeout", o.timeout)->check(CLI::Range(0, 31));
   app.add_option("-d,--ib-dev", x.text);
@@ -132,6 +133,16 @@ void add_perftest(CLI::App& app, Options& o, Ignored& x, std::string& connection
   app.add_flag("--dont_xchg_versions", x.flag);
   app.add_flag("--ipv6-addr", x.flag);
   app.add_flag("-R,--rdma_cm", o.cm);
+}
+
+// What perftest does itself: no deeper than there are messages, no rarer than the queue is deep.
+void take_perftest(Options& o, const CLI::App& app, const std::string& atomic) {
+  o.exchange_versions = app.count("--dont_xchg_versions") == 0;
+  o.compare_swap = atomic == "CMP_AND_SWAP";
+  if (o.kind != Kind::kBandwidth) return;
+  if (o.duration_s == 0)
+    o.tx_depth = static_cast<uint32_t>(std::min<uint64_t>(o.tx_depth, o.count));
+  o.cq_mod = std::min(o.cq_mod, o.tx_depth);
 }
 
 // What rping says in another way than the other tools.
@@ -181,6 +192,10 @@ void check(Options& o, const std::string& connection) {
   if (o.service == Service::kUd && !o.all && o.mtu != 0 && o.size > o.mtu)
     throw bad("a UD message has at most the bytes of the MTU");
   if (o.duration_s > 0 && o.all) throw bad("-D and -a exclude each other");
+  // There each message waits for the other side's, which does not know when our time is over.
+  const bool by_turns =
+      o.kind == Kind::kLatency && (o.verb == Verb::kWrite || o.verb == Verb::kSend);
+  if (o.duration_s > 0 && by_turns) throw bad("-D is for READ and ATOMIC, and for bandwidth");
 }
 
 }  // namespace
@@ -257,10 +272,9 @@ Options parse_command(const std::string& line) {
   if (o.kind == Kind::kRping) {
     take_rping(o, rping);
   } else if (o.kind != Kind::kPingpong) {
-    o.exchange_versions = app.count("--dont_xchg_versions") == 0;
-    o.compare_swap = atomic == "CMP_AND_SWAP";
-    if (o.kind == Kind::kBandwidth) o.cq_mod = std::min(o.cq_mod, o.tx_depth);
+    take_perftest(o, app, atomic);
   }
+  if (o.kind != Kind::kRping && o.verb != Verb::kAtomic) o.size_given = app.count("--size") != 0;
   check(o, connection);
   return o;
 }

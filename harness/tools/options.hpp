@@ -36,7 +36,8 @@ struct Options {
   uint16_t port = 18515;
   uint64_t count = 0;  // messages per QP and size
   uint32_t size = 0;   // bytes
-  bool all = false;    // sizes 2 B, 4 B .. 8 MB
+  bool size_given = false;
+  bool all = false;  // sizes 2 B, 4 B .. 8 MB
   uint32_t qps = 1;
   uint32_t mtu = 0;  // bytes; 0: the largest
   int gid = 1;

@@ -37,7 +37,7 @@ void addresses(std::vector<std::string>& out, const char* side, const std::vecto
         fmt::format(" {} address: LID {:04x} QPN 0x{:04x} PSN 0x{:x}", side, k.lid, k.qpn, k.psn);
     if (o.verb == Verb::kRead || o.verb == Verb::kAtomic)
       line += fmt::format(" OUT 0x{:02x}", k.out_reads);
-    if (memory) line += fmt::format(" RKey 0x{:06x} VAddr 0x{:016x}", k.rkey, k.vaddr);
+    if (memory) line += fmt::format(" RKey 0x{:06x} VAddr 0x{:014x}", k.rkey, k.vaddr);
     out.push_back(line);
     out.push_back(" GID: " + gid_text(k.gid));
   }

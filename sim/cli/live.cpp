@@ -7,9 +7,10 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 #include "harness/scenario/scenario.hpp"
+#include "harness/tools/numbers.hpp"
+#include "sim/live/json_file.hpp"
 #include "sim/live/live_session.hpp"
 #include "sim/live/pair_session.hpp"
 
@@ -49,13 +50,14 @@ void add_live_options(CLI::App& command, LiveArgs& args) {
   command.add_option("--run", args.runs, "a tool's command line; 'A & B' at the same time")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command.add_option("--for", args.for_s, "seconds, without runs; default: until interrupted");
+  command.add_option("--for", args.for_s, "seconds, without runs; default: until interrupted")
+      ->check(tools::seconds(1e9));
   command.add_option("--json", args.json, "result");
   command.add_option("--pcap", args.pcap, "capture of the wire");
   command.add_option("--out", args.out, "folder for the files (default: out)");
   command.add_flag("!--no-files", args.files, "write no capture unless named");
   command.add_option("--set", args.set, "key=value, replaces a value of the file");
-  command.add_option("--seed", args.seed, "root of everything random");
+  command.add_option("--seed", args.seed, "root of everything random")->check(tools::seed_number());
 }
 
 int run_live(const LiveArgs& args, const std::string& path) {
@@ -82,6 +84,7 @@ int run_live(const LiveArgs& args, const std::string& path) {
       options.wire_json = (folder / "wire.json").string();
       fs::remove(options.wire_json);
     }
+    if (!args.json.empty()) check_writable(args.json);
     if (!args.pcap.empty()) {
       options.pcap_file = args.pcap;
       options.wire_json.clear();  // it names the capture beside it
@@ -108,10 +111,10 @@ int run_live(const LiveArgs& args, const std::string& path) {
     return fail(kFail, e.what());
   }
   const nlohmann::json result = session->result();
-  if (!args.json.empty()) {
-    std::ofstream out(args.json);
-    out << result.dump(1) << "\n";
-    if (!out) return fail(kFail, args.json + ": cannot be written");
+  try {
+    if (!args.json.empty()) write_json(args.json, result);
+  } catch (const std::exception& e) {
+    return fail(kFail, e.what());
   }
   for (const std::string& p : session->problems()) fmt::print("  WRONG: {}\n", p);
   const auto& wire = result["wire"];

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "harness/scenario/scenario.hpp"
+#include "harness/tools/numbers.hpp"
 #include "sim/cli/bench.hpp"
 #include "sim/cli/cc_trace.hpp"
 #include "sim/cli/live.hpp"
@@ -237,7 +238,8 @@ int main(int argc, char** argv) {
       ->add_option("--set", run_args.set,
                    "key=value, replaces a value of the file (wire.delay=5ns); may be repeated")
       ->allow_extra_args(false);
-  run_cmd->add_option("--seed", run_args.seed, "root of everything random");
+  run_cmd->add_option("--seed", run_args.seed, "root of everything random")
+      ->check(tools::seed_number());
   run_cmd->add_option("--threads", run_args.threads, "2: one thread per node; same cycles")
       ->check(CLI::Range(1, 64));
   run_cmd->add_option("--out", run_args.out, "folder for the files (default: out)");

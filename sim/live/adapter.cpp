@@ -251,10 +251,19 @@ void Adapter::release() {
   });
   std::erase_if(paths_, [this](const auto& p) {
     if (p.second != Life::kRun) return false;
-    nic().destroy(RNIC_CMD_OPCODE_DESTROY_PATH, p.first, "DESTROY_PATH");
-    path_used_[p.first] = false;
+    destroy_path(p.first);
     return true;
   });
+}
+
+void Adapter::remove_path(uint32_t number) {
+  destroy_path(number);
+  std::erase_if(paths_, [number](const auto& p) { return p.first == number; });
+}
+
+void Adapter::destroy_path(uint32_t number) {
+  nic().destroy(RNIC_CMD_OPCODE_DESTROY_PATH, number, "DESTROY_PATH");
+  path_used_[number] = false;
 }
 
 bool Adapter::owes() const {

@@ -110,6 +110,7 @@ class Adapter {
   // Returns its number. `gid`: ours.
   uint32_t add_path(int gid, const roce::IpAddr& peer, const driver::Mac& mac, uint16_t source_port,
                     Life life = Life::kRun);
+  void remove_path(uint32_t number);
   // Makes a path to the peer's GID and takes the QP to RTS.
   void connect(Queue& q, const tools::Keys& theirs, const driver::Mac& peer,
                const Connection& connection);
@@ -136,6 +137,7 @@ class Adapter {
   uint32_t take(uint32_t& next, uint32_t first, uint32_t count, const std::vector<bool>& used);
   uint32_t take_qpn();
   void destroy(const Queue& q);
+  void destroy_path(uint32_t number);
   void forget();
 
   Node& node_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "regs/gen/rnic_regs.h"
+#include "sim/live/cm_connect.hpp"
 
 namespace rnic::sim {
 namespace {
@@ -15,6 +16,8 @@ constexpr uint32_t kGrhBytes = 40;
 constexpr uint32_t kReceiveBytes = kGrhBytes + cm::kMadBytes;
 constexpr uint32_t kReceives = 64, kSends = 32;
 constexpr size_t kMaxOutgoing = 256;
+// Beside those of as many QPs as a tool may have, in a NIC with 64.
+constexpr size_t kMaxPaths = 2;
 
 // The GUID of the adapter, made of its MAC as Linux makes it.
 uint64_t guid_of(const driver::Mac& m) {
@@ -78,7 +81,7 @@ void CmPort::open() {
   receives_ = &nic.add_memory(uint64_t{kReceives} * kReceiveBytes, Adapter::kLocal, Life::kDevice);
   sends_ = &nic.add_memory(uint64_t{kSends} * cm::kMadBytes, Adapter::kLocal, Life::kDevice);
   nic.open_datagrams(*queue_);
-  check_.add_queue(*queue_);
+  check_.add_queue(*queue_, cm::kMadBytes);
   post_receives();
 }
 
@@ -142,8 +145,10 @@ void CmPort::take_events() {
 }
 
 void CmPort::take_outgoing() {
+  const cm::Time until = config_.clock() + cm::exponent_time(config_.response_timeout);
   for (cm::Outgoing& o : manager_->take_outgoing()) {
-    if (outgoing_.size() < kMaxOutgoing) outgoing_.push_back(std::move(o));
+    if (outgoing_.size() >= kMaxOutgoing) outgoing_.pop_front();  // it has waited for longest
+    outgoing_.push_back({std::move(o), until});
   }
 }
 
@@ -205,33 +210,51 @@ void CmPort::take_event(const cm::Event& e) {
 // datagrams out
 bool CmPort::send_some() {
   bool any = false;
-  std::deque<cm::Outgoing> later;
+  std::deque<Waiting> later;
   for (; !outgoing_.empty() && queue_->posted - queue_->completed < kSends; outgoing_.pop_front()) {
-    const cm::Outgoing& o = outgoing_.front();
+    const Waiting& w = outgoing_.front();
     const auto& gids = config_.nic->gids();
-    const auto gid = std::find(gids.begin(), gids.end(), o.ends.local);
-    if (gid == gids.end()) continue;  // came for an address that is not ours
-    const auto key = std::make_pair(o.ends.local, o.ends.remote);
-    auto path = paths_.find(key);
-    if (path == paths_.end()) {
-      config_.resolve(o.ends.remote);
-      const auto mac = config_.lookup(o.ends.remote);
-      if (!mac) {
-        later.push_back(o);
-        continue;
-      }
-      const uint16_t port = roce::udp_source_port(0, cm::kQpn, cm::kQpn);
-      path = paths_
-                 .emplace(key, config_.nic->add_path(static_cast<int>(gid - gids.begin()),
-                                                     o.ends.remote, *mac, port, Life::kDevice))
-                 .first;
+    // Not ours: the address it came for. Out of time: the manager repeats what matters.
+    if (std::find(gids.begin(), gids.end(), w.out.ends.local) == gids.end()) continue;
+    if (config_.clock() >= w.until) continue;
+    if (const auto path = path_to(w.out.ends)) {
+      post(w.out, *path);
+      any = true;
+    } else {
+      later.push_back(w);
     }
-    post(o, path->second);
-    any = true;
   }
-  for (auto& o : later) outgoing_.push_back(std::move(o));
+  for (auto& w : later) outgoing_.push_back(std::move(w));
   if (any) queue_->ring();
   return any;
+}
+
+// The path to them, made when their MAC is known; none for now.
+std::optional<uint32_t> CmPort::path_to(const cm::Ends& ends) {
+  const auto key = std::make_pair(ends.local, ends.remote);
+  auto path = paths_.find(key);
+  if (path == paths_.end()) {
+    config_.resolve(ends.remote);
+    const auto mac = config_.lookup(ends.remote);
+    if (!mac || (paths_.size() >= kMaxPaths && !drop_path())) return std::nullopt;
+    const uint16_t port = roce::udp_source_port(0, cm::kQpn, cm::kQpn);
+    const uint32_t number = config_.nic->add_path(gid_of(*config_.nic, ends.local), ends.remote,
+                                                  *mac, port, Life::kDevice);
+    path = paths_.emplace(key, Path{number, 0}).first;
+  }
+  path->second.last = queue_->posted + 1;
+  return path->second.number;
+}
+
+// Gives back the one that has not been used for longest; false when all are in use.
+bool CmPort::drop_path() {
+  const auto oldest =
+      std::min_element(paths_.begin(), paths_.end(),
+                       [](const auto& a, const auto& b) { return a.second.last < b.second.last; });
+  if (oldest->second.last > queue_->completed) return false;
+  config_.nic->remove_path(oldest->second.number);
+  paths_.erase(oldest);
+  return true;
 }
 
 void CmPort::post(const cm::Outgoing& o, uint32_t path) {

@@ -110,8 +110,20 @@ class CmPort {
   Buffer* sends_ = nullptr;
   uint64_t next_receive_ = 0;
   unsigned opened_ = 0;
-  std::map<std::pair<roce::IpAddr, roce::IpAddr>, uint32_t> paths_;  // by our and their address
-  std::deque<cm::Outgoing> outgoing_;
+  // A path of the NIC and how many datagrams had been posted with its last one.
+  struct Path {
+    uint32_t number = 0;
+    uint64_t last = 0;
+  };
+  struct Waiting {
+    cm::Outgoing out;
+    cm::Time until{};  // then its receiver has no MAC, and it goes nowhere
+  };
+  std::optional<uint32_t> path_to(const cm::Ends& ends);
+  bool drop_path();
+
+  std::map<std::pair<roce::IpAddr, roce::IpAddr>, Path> paths_;  // by our and their address
+  std::deque<Waiting> outgoing_;
   std::map<cm::Id, Ref> connections_;
   std::map<cm::Id, uint32_t> qpns_;
   std::map<uint64_t, std::deque<Ref>> requests_;  // by service

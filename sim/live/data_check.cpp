@@ -13,7 +13,8 @@ namespace rnic::sim {
 namespace {
 
 constexpr size_t kMaxProblems = 20;
-constexpr size_t kMaxAsked = 64;  // that may still be repeated
+constexpr uint16_t kPkey = 0xFFFF;  // of every NIC here
+constexpr size_t kMaxAsked = 64;    // that may still be repeated
 
 using roce::psn_add;
 using roce::psn_diff;
@@ -51,12 +52,13 @@ void DataCheck::set_memory(const Buffer& m) {
   }
 }
 
-void DataCheck::add_queue(const Queue& q) {
+void DataCheck::add_queue(const Queue& q, uint32_t room) {
   Stream s;
   s.service = q.service;
   s.peer_qpn = q.theirs.qpn;
   s.mtu = q.mtu;
   s.qkey = q.qkey;
+  s.room = room;
   s.out_psn = q.psn;
   s.in_psn = q.theirs.psn;
   streams_[q.number()] = std::move(s);
@@ -239,7 +241,9 @@ void DataCheck::out_response(Stream& s, const roce::FrameView& v) {
 void DataCheck::in_request(Stream& s, const roce::FrameView& v) {
   const roce::OpcodeInfo& info = v.info();
   if (s.service == tools::Service::kUd) {
-    if (v.qkey != s.qkey) return;  // the NIC drops it
+    const bool kept = is_send(info.kind) && v.qkey == s.qkey && roce::pkeys_match(v.pkey, kPkey) &&
+                      (s.room == 0 || v.payload_len <= s.room);
+    if (!kept) return;  // the NIC drops it
     s.received.push_back({v.psn, Bytes(v.payload().begin(), v.payload().end())});
     return;
   }

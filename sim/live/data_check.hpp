@@ -34,7 +34,8 @@ class DataCheck final : public wire::FrameObserver {
   void add_memory(const Buffer& m);
   // Our program has written to it.
   void set_memory(const Buffer& m);
-  void add_queue(const Queue& q);
+  // `room`: a longer datagram is dropped (UD); 0: none is.
+  void add_queue(const Queue& q, uint32_t room = 0);
   // The peer of a UD queue.
   void set_peer(const Queue& q);
   void expect(uint32_t qpn, std::shared_ptr<const Bytes> bytes);
@@ -76,7 +77,7 @@ class DataCheck final : public wire::FrameObserver {
   };
   struct Stream {
     tools::Service service = tools::Service::kRc;
-    uint32_t peer_qpn = 0, mtu = 1024, qkey = 0;
+    uint32_t peer_qpn = 0, mtu = 1024, qkey = 0, room = 0;
     uint32_t out_psn = 0, in_psn = 0;  // next of each side's requests
     Bytes out, in;                     // messages under way
     uint32_t in_first = 0;             // PSN

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <set>
 
 #include "regs/gen/rnic_regs.h"
 #include "sim/live/cm_connect.hpp"
+#include "sim/live/json_file.hpp"
 
 namespace rnic::sim {
 
@@ -18,6 +18,7 @@ namespace {
 
 constexpr size_t kMaxProblems = 50;
 const std::string kSuccess = "SUCCESS", kReset = "RESET";
+const std::string kLost = "the link's other side, or its device, has gone";
 
 // Counters that stay zero whatever the peer does and the cable loses.
 constexpr const char* kNever[] = {
@@ -111,6 +112,7 @@ void LiveSession::serve() {
                                                 std::chrono::duration<double>(options_.for_s))
                        : WallClock::time_point::max();
   world_->run_while([] { return true; }, end);
+  if (world_->link_lost()) problem(kLost);
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -203,10 +205,12 @@ void LiveSession::run_one(const LiveRun& run) {
   const bool ended = world_->run_while(busy, end);
   std::string why;
   if (!ended)
-    why = fmt::format(
-        "{}; waits for {}",
-        interrupt_ ? "interrupted" : fmt::format("no end within {:.0f} s", settings_.limit_s),
-        world_->scheduler().waiting_for());
+    why = fmt::format("{}; waits for {}",
+                      interrupt_ ? "interrupted"
+                      : world_->link_lost()
+                          ? kLost
+                          : fmt::format("no end within {:.0f} s", settings_.limit_s),
+                      world_->scheduler().waiting_for());
   world_->settle();
   world_->on_turn = nullptr;
   world_->more_fds = nullptr;
@@ -411,7 +415,7 @@ void LiveSession::write_wire_json() const {
               {"runs", runs}};
   // What our responder answers to repeats depends on when they come. rping asks both ways.
   if (!nic_is_client || list[0]->options.kind == tools::Kind::kRping) all["times"] = "wire";
-  std::ofstream(options_.wire_json) << all.dump(1) << "\n";
+  write_json(options_.wire_json, all);
 }
 
 }  // namespace rnic::sim

@@ -235,6 +235,7 @@ bool LiveWorld::run_while(const std::function<bool()>& busy, WallClock::time_poi
     if (on_turn) on_turn();
     if (!busy()) return true;
     if (interrupt != nullptr && *interrupt) return false;
+    if (link_->lost()) return false;
     if (WallClock::now() >= deadline) return false;
     if (at_work() && !must_listen()) {
       world_.run_until(world_.now_ps() + kStretchPs);

@@ -62,6 +62,8 @@ class LiveWorld final : public RawPort, public pcie::Observer {
   TimePs now_ps() const { return world_.now_ps(); }
   hostnet::Time wall() const;
   uint64_t frames_out() const { return frames_out_; }
+  // Nothing more can come or go (`EthLink::lost`).
+  bool link_lost() const { return link_->lost(); }
 
   void on_raw_frame(TimePs now, std::span<const uint8_t> frame) override;
   std::span<const uint8_t> next_raw_frame(TimePs now) override;

@@ -150,7 +150,7 @@ Task<void> ToolRun::connect_queue(Queue& q, Keys theirs) {
   c.max_rd_atomic = static_cast<uint8_t>(
       std::min({options_.out_reads, std::max(theirs.out_reads, 1u), kOutReads}));
   party_.nic->connect(q, theirs, *party_.lookup(theirs.gid), c);
-  party_.check->add_queue(q);
+  party_.check->add_queue(q, q.service == Service::kUd ? slot_bytes_ - kGrhBytes : 0);
   result_.theirs.push_back(theirs);
 }
 
@@ -484,6 +484,15 @@ Task<void> ToolRun::pingpong() {
     print_(l);
 }
 
+// A UD message is one packet. perftest likewise takes the MTU where the usual size is more.
+void ToolRun::limit_size() {
+  if (options_.service != Service::kUd || options_.all || options_.size <= result_.mtu) return;
+  if (options_.size_given)
+    throw tools::ToolError(fmt::format("{}: a UD message has at most the {} bytes of the MTU",
+                                       options_.command, result_.mtu));
+  options_.size = result_.mtu;
+}
+
 Task<void> ToolRun::wait_for_peer(unsigned times) {
   for (unsigned i = 0; i < times; ++i)
     (void)co_await tools::swap_keys(*party_.scheduler, *channel_, result_.mine[0]);
@@ -493,6 +502,7 @@ Task<void> ToolRun::perftest_client() {
   tools::Scheduler& s = *party_.scheduler;
   tools::Channel& c = *channel_;
   if (options_.exchange_versions) result_.mtu = co_await tools::hello_client(s, c, result_.mtu);
+  limit_size();
   if (options_.cm) co_await cm_client_queues();
   std::vector<Keys> theirs;
   for (const Keys& k : result_.mine) {
@@ -557,6 +567,7 @@ Task<void> ToolRun::perftest_server() {
   tools::Scheduler& s = *party_.scheduler;
   tools::Channel& c = *channel_;
   if (options_.exchange_versions) result_.mtu = co_await tools::hello_server(s, c, result_.mtu);
+  limit_size();
   if (options_.cm) co_await cm_server_queues();
   std::vector<Keys> theirs;
   tools::Scheduler::Handle traffic;

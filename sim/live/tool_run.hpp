@@ -35,6 +35,7 @@ class ToolRun final : public Program {
 
   // Resources
   void make_queues();
+  void limit_size();
   tools::Keys keys_of(const Queue& q) const;
   tools::Task<void> connect_queue(Queue& q, tools::Keys theirs);
   void post_first_receives();

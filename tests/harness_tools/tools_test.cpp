@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <tuple>
 
@@ -167,6 +171,25 @@ TEST_CASE("a channel in memory and one over TCP carry bytes in order and tell th
   REQUIRE(h.done());
   CHECK(got == Bytes{1, 2, 3, 4, 5});
   CHECK(closed);
+}
+
+TEST_CASE("who sends without end fills no memory and stops nobody") {
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
+  const auto us = socket_channel(ends[0]);
+  const Bytes flood(1 << 16, 'f');
+  for (int i = 0; i < 64; ++i) {
+    while (::send(ends[1], flood.data(), flood.size(), MSG_NOSIGNAL) > 0) {
+    }
+    us->pump();
+    REQUIRE(us->arrived().size() < Channel::kMaxArrived + 4096);
+  }
+  CHECK(us->arrived().size() >= Channel::kMaxArrived);
+  // What is read makes room again.
+  us->arrived().clear();
+  us->pump();
+  CHECK_FALSE(us->arrived().empty());
+  ::close(ends[1]);
 }
 
 TEST_CASE("nobody listening: the reason is told") {
@@ -371,6 +394,43 @@ TEST_CASE("a peer that speaks something else is named, and nothing hangs") {
   }
 }
 
+Task<void> greet(Scheduler& s, Channel& c, bool serve) {
+  if (serve) {
+    (void)co_await hello_server(s, c, 1024);
+  } else {
+    (void)co_await hello_client(s, c, 1024);
+  }
+}
+
+TEST_CASE("another major version of perftest's protocol is refused by name, minor ones are not") {
+  struct Case {
+    const char* version;
+    const char* reason;  // null: it is taken
+  };
+  for (const Case& c :
+       {Case{"6.06", nullptr}, Case{"6.20", nullptr}, Case{"5.80", "5.80"}, Case{"60.1", "60.1"},
+        Case{"", "no version"}, Case{"\x01\x02", "no version"}}) {
+    for (const bool server : {false, true}) {
+      INFO(c.version << (server ? ", we serve" : ", we ask"));
+      Scheduler s;
+      auto [us, them] = memory_channels();
+      Bytes words(16);
+      std::copy_n(c.version, std::strlen(c.version), words.begin());
+      for (const Bytes& more : {Bytes(4), Bytes(4), Bytes{'3', 0}})
+        words.insert(words.end(), more.begin(), more.end());
+      them->write(words);
+      const auto h = s.spawn(greet(s, *us, server));
+      run_all(s);
+      REQUIRE(h.done());
+      if (c.reason == nullptr) {
+        CHECK_NOTHROW(h.check());
+      } else {
+        CHECK_THROWS_WITH(h.check(), rnic::test::contains_text(c.reason));
+      }
+    }
+  }
+}
+
 // ------------------------------------------------------------------------------------------------
 // options
 TEST_CASE("command lines of users are understood") {
@@ -393,6 +453,13 @@ TEST_CASE("command lines of users are understood") {
   CHECK(s.inline_size == 64);
   CHECK(s.port == 19000);
   CHECK(s.tx_depth == 1);
+  // perftest 4.5 says "TX depth : 5" and "CQ Moderation : 5" with -n 5, and the usual ones with -D.
+  const Options few = parse_command("ib_write_bw -n 5 host");
+  CHECK(few.tx_depth == 5);
+  CHECK(few.cq_mod == 5);
+  const Options timed = parse_command("ib_write_bw -n 5 -D 1 host");
+  CHECK(timed.tx_depth == 128);
+  CHECK(timed.cq_mod == 100);
   const Options a = parse_command("ib_atomic_bw -A CMP_AND_SWAP -o 4 -n 20 host");
   CHECK(a.compare_swap);
   CHECK(a.out_reads == 4);
@@ -428,10 +495,16 @@ TEST_CASE("command lines that make no sense are refused, with the reason") {
                            "ibv_rc_pingpong -m 77",
                            "ib_write_bw -b host",
                            "ib_write_bw -x 3",
+                           "ib_write_bw -D 0",
+                           "ib_write_bw -D nan",
+                           "ib_write_bw -D 1s",
+                           "ib_write_lat -D 1",
+                           "ib_send_lat -D 1",
                            "ib_write_bw -D 1 -a"}) {
     INFO(line);
     CHECK_THROWS_AS(parse_command(line), ToolError);
   }
+  CHECK(parse_command("ib_read_lat -D 0.5").duration_s == 0.5);
   CHECK_THROWS_WITH(parse_command("ib_writ_bw"), rnic::test::contains_text("ib_write_bw"));
   CHECK_THROWS_WITH(parse_command("ib_read_bw -c UC"), rnic::test::contains_text("RC"));
 }
