@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace rnic::peerclock {
@@ -22,6 +23,8 @@ struct Page {
   std::atomic<uint32_t> reserved;
   std::atomic<int64_t> released_ns;  // CLOCK_MONOTONIC when `done` was last written
 };
+// Of the file, whose flock() a simulator holds as long as it lives.
+inline constexpr size_t kPageBytes = 4096;
 static_assert(sizeof(Page) == 48 && std::atomic<int64_t>::is_always_lock_free);
 
 // Words that scripts write: to let a peer go whose simulator has died.

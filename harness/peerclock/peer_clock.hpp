@@ -38,7 +38,9 @@ class PeerClock {
   bool untold() const;
 
  private:
+  void close();
   std::string path_;
+  int fd_ = -1;  // locked: an emulator sees by it that we live
   Page* page_ = nullptr;
   uint32_t first_sent_ = 0, first_given_ = 0;
   uint32_t received_ = 0, released_ = 0;

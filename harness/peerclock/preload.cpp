@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -98,6 +99,27 @@ struct Guard {
   std::atomic_flag& flag;
 };
 
+// Whether the simulator that holds the clock still lives: it keeps the page's file locked.
+class Holder {
+ public:
+  // Called as long as the clock stands or not, by whoever sleeps. Lets the clock go when its holder
+  // has died; while we have the lock, nobody else can become one.
+  void look(Page& p, int64_t real) {
+    if (!held(p)) {
+      since_ = real;
+    } else if (real - since_ >= rnic::peerclock::kSecond) {
+      since_ = real;
+      const int fd = ::open(std::getenv("RNIC_PEER_CLOCK"), O_RDWR | O_CLOEXEC);
+      if (fd < 0) return;
+      if (::flock(fd, LOCK_EX | LOCK_NB) == 0) p.attached = 0;
+      ::close(fd);
+    }
+  }
+
+ private:
+  int64_t since_ = 0;
+};
+
 // The process's clock. Many threads ask for it.
 class Clock {
  public:
@@ -111,6 +133,10 @@ class Clock {
     const Guard guard(lock_);
     clock_.frame_at(clock_.advance(*page(), real_ns(), waited));
   }
+  void look_for_holder() {
+    const Guard guard(lock_);
+    holder_.look(*page(), real_ns());
+  }
   bool busy() {
     const Guard guard(lock_);
     return clock_.busy(*page());
@@ -119,6 +145,7 @@ class Clock {
  private:
   std::atomic_flag lock_ = ATOMIC_FLAG_INIT;
   rnic::peerclock::Rate clock_;
+  Holder holder_;
 };
 constinit Clock clock_of_process;
 
@@ -168,6 +195,7 @@ PUBLIC int ppoll(pollfd* fds, nfds_t n, const timespec* limit, const sigset_t* m
       next<int (*)(pollfd*, nfds_t, const timespec*, const sigset_t*)>("ppoll");
   if (page() == nullptr || page()->attached.load() == 0) return call(fds, n, limit, mask);
   (void)clock_of_process.now();
+  clock_of_process.look_for_holder();
   int64_t ns =
       limit == nullptr ? INT64_MAX : limit->tv_sec * rnic::peerclock::kSecond + limit->tv_nsec;
   ns = rnic::peerclock::sleep_of(ns, held(*page()), clock_of_process.busy());

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -262,6 +263,48 @@ TEST_CASE("a frame to nobody does not stop the clock; a simulator that has gone 
   CHECK(probe.say("time") > b);
 }
 
+TEST_CASE("a simulator that is killed while the clock stands lets it go") {
+  Probe probe;
+  probe.bind();
+  probe.say("time");  // it has loaded the page
+  const pid_t simulator = ::fork();
+  if (simulator == 0) {
+    const PeerClock clock(probe.page());
+    for (;;) ::pause();
+  }
+  // Attached: its frame stops the clock.
+  int64_t left = probe.say("send");
+  for (int i = 0; i < 1000 && probe.say("time") != left; ++i) {
+    std::this_thread::sleep_for(5ms);
+    left = probe.say("send");
+  }
+  // As long as it lives, however long that takes.
+  const auto sleep_for = [&](auto time) {
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (std::chrono::steady_clock::now() < end) probe.say("sleep 1000000");
+  };
+  sleep_for(2500ms);
+  CHECK(probe.say("time") == left);
+  {
+    std::string why;
+    try {
+      PeerClock second(probe.page());
+    } catch (const ClockError& e) {
+      why = e.what();
+    }
+    CHECK(why == probe.page() + ": another simulator holds it");
+  }
+  REQUIRE(::kill(simulator, SIGKILL) == 0);
+  REQUIRE(::waitpid(simulator, nullptr, 0) == simulator);
+  sleep_for(2500ms);
+  const int64_t after = probe.say("time");
+  CHECK(after > left);
+  std::this_thread::sleep_for(20ms);
+  CHECK(probe.say("time") - after >= 20 * kMs);
+  PeerClock next(probe.page());
+  CHECK(probe.say("send") > after);
+}
+
 TEST_CASE("a page that nobody has loaded, or that is none, is refused") {
   const auto refused = [](const std::string& path) {
     try {
@@ -274,6 +317,8 @@ TEST_CASE("a page that nobody has loaded, or that is none, is refused") {
   CHECK(refused("/nowhere/clock").find("/nowhere/clock: No such file") == 0);
   char name[] = "/tmp/rnic-page-XXXXXX";
   const int fd = ::mkstemp(name);
+  CHECK(refused(name) == std::string(name) + ": is no page of a held clock");
+  REQUIRE(::ftruncate(fd, 4097) == 0);
   CHECK(refused(name) == std::string(name) + ": is no page of a held clock");
   REQUIRE(::ftruncate(fd, 4096) == 0);
   CHECK(refused(name) == std::string(name) + ": no emulator has loaded it");
