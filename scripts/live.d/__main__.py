@@ -3,6 +3,7 @@
 
 import argparse
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -29,6 +30,32 @@ def say(text):
     print(f"live: {text}", flush=True)
 
 
+def seed(text):
+    value = int(text)
+    if not 0 <= value < 1 << 63:  # a case adds to it
+        raise argparse.ArgumentTypeError(f"{text} is not from 0 to 2^63 - 1")
+    return value
+
+
+def seconds(text):
+    value = float(text)
+    if not 1 <= value <= 1e6:  # refuses nan too
+        raise argparse.ArgumentTypeError(f"{text} is not from 1 to 1000000 s")
+    return value
+
+
+def alone(out):
+    """Makes the folder of the results ours, until the file that is returned is closed."""
+    out.mkdir(parents=True, exist_ok=True)
+    lock = open(out / ".lock", "w")  # noqa: SIM115
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        raise LiveError(f"{out}: another scripts/live writes there (--out names another folder)") from None
+    return lock
+
+
 def arguments(words):
     parser = argparse.ArgumentParser(
         prog="scripts/live", formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -45,8 +72,8 @@ def arguments(words):
     parser.add_argument("--list", action="store_true", help="the cases, one a line")
     parser.add_argument("--json", metavar="F", help="results as JSON")
     parser.add_argument("--out", metavar="DIR", default="out/live", help="captures, logs, scenarios (default %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the simulations (default %(default)s)")
-    parser.add_argument("--limit", type=float, default=300, metavar="S", help="seconds of one case (default %(default)s)")
+    parser.add_argument("--seed", type=seed, default=1, metavar="N", help="seed of the simulations (default %(default)s)")
+    parser.add_argument("--limit", type=seconds, default=300, metavar="S", help="seconds of one case (default %(default)s)")
     parser.add_argument("--keep", action="store_true", help="keeps the folder with the peer's console and sockets")
     parser.add_argument("--prepare", action="store_true", help="only prepares the peer")
     parser.add_argument("--anew", action="store_true", help="fetches the peer's packages again")
@@ -74,7 +101,6 @@ def run_all(options, selected, folder):
     outcomes = []
     replays = Replays(options.simulator)
     out = pathlib.Path(options.out)
-    out.mkdir(parents=True, exist_ok=True)
     run = tempfile.mkdtemp(prefix="rnic-live-")
     try:
         with Peer(folder, run, say, options.holder) as peer:
@@ -107,11 +133,14 @@ def perform(options):
         print("\n".join(case.name for case in selected))
         return 0
     options.out = os.path.abspath(options.out)
+    if options.json:
+        open(options.json, "a").close()  # noqa: SIM115  not only found out at the end
     folder = prepare.prepare(say, options.anew)
     if options.prepare:
         say("PASS: the peer is prepared")
         return 0
-    outcomes = run_all(options, selected, folder)
+    with alone(pathlib.Path(options.out)):
+        outcomes = run_all(options, selected, folder)
     say(decode.compare(outcomes))
     say(report.deviations(outcomes))
     say(report.replays(outcomes))
@@ -139,7 +168,7 @@ def main(words):
             return 1
         say(f"SKIPPED: {error}")
         return SKIPPED
-    except LiveError as error:
+    except (LiveError, OSError) as error:  # OSError: full, read-only, not there; it names the file
         say(f"FAIL: {error}")
         return 1
     except process.Stopped as stopped:

@@ -6,6 +6,7 @@ that say what is in the image. `packages.txt` there names the packages with thei
 """
 
 import hashlib
+import json
 import os
 import pathlib
 import shutil
@@ -19,6 +20,7 @@ from errors import Unavailable
 HERE = pathlib.Path(__file__).resolve().parent
 EMULATOR = "qemu-system-x86_64"
 FILES = ["vmlinuz", "image.cpio", "packages.txt"]
+SUMS = "sums.json"  # of FILES, SHA-256
 
 
 def cache_folder():
@@ -53,6 +55,27 @@ def build(folder, say):
         (folder / "vmlinuz").write_bytes(peer.kernel())
         (folder / "image.cpio").write_bytes(peer.build())
         (folder / "packages.txt").write_text("".join(f"{path.name}\n" for path in archives))
+        seal(folder)
+
+
+def sums(folder):
+    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
+
+
+def seal(folder):
+    (folder / SUMS).write_text(json.dumps(sums(folder), indent=1) + "\n")
+
+
+def whole(folder):
+    """Whether a kept peer is as it was made; one of a time without sums is taken as it is."""
+    if not all((folder / name).exists() for name in FILES):
+        return False
+    if not (folder / SUMS).exists():
+        return all((folder / name).stat().st_size > 0 for name in FILES)
+    try:
+        return json.loads((folder / SUMS).read_text()) == sums(folder)
+    except ValueError:
+        return False
 
 
 def prepare(say, anew=False):
@@ -61,7 +84,9 @@ def prepare(say, anew=False):
         raise Unavailable("the peer is an amd64 system, made of this machine's packages")
     say(f"emulator: {emulator()}")
     folder = cache_folder() / key()
-    if not anew and all((folder / name).exists() for name in FILES):
+    if folder.exists() and not anew and not whole(folder):
+        say(f"{folder} is damaged: it is made anew")
+    elif folder.exists() and not anew:
         say(f"peer: {describe(folder)}, in {folder}")
         return folder
     began = time.monotonic()
