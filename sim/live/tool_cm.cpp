@@ -193,7 +193,7 @@ void ToolRun::take_keys(const std::vector<Keys>& theirs) {
 }
 
 // Messages with keys that a client sends when its QPs are connected.
-unsigned ToolRun::cm_rounds() const {
+unsigned ToolRun::key_rounds() const {
   const tools::Waits w = tools::waits_of(options_.kind, options_.verb);
   const auto sizes = static_cast<unsigned>(options_.sizes().size());
   const bool reported = options_.kind == Kind::kBandwidth && options_.verb != Verb::kSend;

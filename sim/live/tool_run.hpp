@@ -62,7 +62,7 @@ class ToolRun final : public Program {
   tools::Task<void> cm_serve_lookup(size_t n);
   tools::Task<void> cm_close();
   tools::Task<void> cm_wait();
-  unsigned cm_rounds() const;
+  unsigned key_rounds() const;
   bool cm_lost();
   // The client of a UD latency tells its QPN in a first message.
   bool greeted() const;

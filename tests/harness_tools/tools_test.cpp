@@ -402,6 +402,28 @@ Task<void> greet(Scheduler& s, Channel& c, bool serve) {
   }
 }
 
+TEST_CASE("the last word of a server is 'done' or nothing, but no other and no half of it") {
+  struct Case {
+    Bytes words;
+    bool good;
+  };
+  const std::string done("done", 5);
+  for (const Case& c : {Case{Bytes(done.begin(), done.end()), true}, Case{{}, true},
+                        Case{{'d', 'o'}, false}, Case{Bytes(5, 'x'), false}}) {
+    Scheduler s;
+    auto [us, them] = memory_channels();
+    if (!c.words.empty()) them->write(c.words);
+    them->close();
+    const auto h = s.spawn(swap_done(s, *us));
+    run_all(s);
+    REQUIRE(h.done());
+    if (c.good)
+      CHECK_NOTHROW(h.check());
+    else
+      CHECK_THROWS(h.check());
+  }
+}
+
 TEST_CASE("another major version of perftest's protocol is refused by name, minor ones are not") {
   struct Case {
     const char* version;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every tool between two NICs: exchange, traffic, data, report.
+#include <sstream>
 #include <string>
 
 #include "sim/live/pair_session.hpp"
@@ -26,11 +27,12 @@ Outcome run(const std::string& command, const std::vector<wire::FaultRule>& faul
   return out;
 }
 
-// The line of the report that begins with this size.
-bool has_figures(const Outcome& o, uint32_t size) {
-  const std::string start = " " + std::to_string(size) + " ";
+// The line of the report that begins with this size and, when it is given, this count.
+bool has_figures(const Outcome& o, uint32_t size, uint64_t count = 0) {
   for (const std::string& l : o.lines) {
-    if (l.rfind(start, 0) == 0) return true;
+    std::istringstream words(l);
+    uint64_t first = 0, second = 0;
+    if (words >> first >> second && first == size && (count == 0 || second == count)) return true;
   }
   return false;
 }
@@ -71,7 +73,8 @@ TEST_CASE("every perftest tool passes between two NICs, with exact data") {
   const Outcome o = run(c.command);
   good(o);
   CHECK(o.result.bytes_checked == c.checked);
-  CHECK(has_figures(o, c.size));
+  const tools::Options options = tools::parse_command(c.command);
+  CHECK(has_figures(o, c.size, options.count * options.qps));
 }
 
 TEST_CASE("pingpong of each service passes between two NICs") {
