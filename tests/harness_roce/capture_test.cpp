@@ -3,8 +3,12 @@
 // replayed.
 #include "harness/roce/capture_run.hpp"
 
+#include <unistd.h>
+
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <regex>
 #include <set>
 
 #include "harness/roce/capture_replay.hpp"
@@ -313,6 +317,29 @@ TEST_CASE("the segmenter cuts every message of the fault-free runs as the record
     }
   }
   CHECK(packets > 1000);
+}
+
+TEST_CASE("a key that was recorded and never used names no region") {
+  namespace fs = std::filesystem;
+  const fs::path folder =
+      fs::temp_directory_path() / ("rnic_unused_key_" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  const std::string name = "send_bw_v4_mtu1024";
+  fs::copy_file(kFolder + "/" + name + ".pcap", folder / (name + ".pcap"),
+                fs::copy_options::overwrite_existing);
+  std::ifstream in(kFolder + "/" + name + ".json");
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  // As perftest 25 names it for SENDs.
+  std::ofstream(folder / (name + ".json")) << std::regex_replace(
+      text, std::regex(R"("psn":)"), R"("rkey": "0x00001814", "vaddr": "0x56165e720000", "psn":)");
+  const CaptureFile file = CaptureFile::load((folder / (name + ".json")).string());
+  REQUIRE_FALSE(file.runs().empty());
+  for (const CaptureRun& run : file.runs()) {
+    REQUIRE(run.server.key_recorded);
+    CHECK_FALSE(run.server.has_region);
+    CHECK(run.initial_memory(Side::kServer).empty());
+  }
+  fs::remove_all(folder);
 }
 
 TEST_CASE("a capture that does not fit its JSON is refused with the file") {
