@@ -65,6 +65,16 @@ uint32_t mtu_of(const Bytes& text) {
   return mtu_bytes(static_cast<uint8_t>(text[0] - '0'));
 }
 
+// Until the other side has begun a word or ended its connection.
+Task<void> word_or_end(Scheduler& s, Channel& c, std::string what) {
+  co_await s.until(
+      [&c] {
+        c.pump();
+        return !c.arrived().empty() || c.closed();
+      },
+      what);
+}
+
 }  // namespace
 
 // ------------------------------------------------------------------------------------------------
@@ -161,12 +171,7 @@ Task<void> swap_done(Scheduler& s, Channel& c) {
   if (c.over_cm()) co_return;
   c.write(done());
   // perftest 25 says nothing and goes.
-  co_await s.until(
-      [&c] {
-        c.pump();
-        return !c.arrived().empty() || c.closed();
-      },
-      "'done'");
+  co_await word_or_end(s, c, "'done'");
   if (c.arrived().empty()) co_return;
   const Bytes got = co_await read_exactly(s, c, kDoneBytes, "'done'");
   if (got != done()) throw ExchangeError("the other side did not say 'done'");
@@ -174,12 +179,7 @@ Task<void> swap_done(Scheduler& s, Channel& c) {
 
 Task<Message> next_message(Scheduler& s, Channel& c) {
   Message m;
-  co_await s.until(
-      [&c] {
-        c.pump();
-        return !c.arrived().empty() || c.closed();
-      },
-      "the client's next word");
+  co_await word_or_end(s, c, "the client's next word");
   if (c.arrived().empty()) co_return m;
   if (!c.over_cm() && c.arrived()[0] == 'd') {
     m.bytes = co_await read_exactly(s, c, kDoneBytes, "'done'");

@@ -8,6 +8,7 @@
 
 #include "sim/host/group_ring.hpp"
 #include "sim/run/allreduce_data.hpp"
+#include "sim/run/allreduce_groups.hpp"
 #include "sim/run/allreduce_report.hpp"
 
 namespace rnic::sim {
@@ -35,21 +36,9 @@ class NicAllReduce {
 
 NicAllReduce::NicAllReduce(Session& session, const std::string& name, const AllReduceStep& step)
     : session_(session), name_(name), step_(step) {
-  const Settings& s = session.settings();
-  GroupOptions o;
-  o.elem = static_cast<uint8_t>(step.type);
-  o.wide = step.wide;
-  o.piece = static_cast<uint32_t>(step.piece);
-  o.mtu = s.mtu;
-  o.psn = static_cast<uint32_t>(session.seed("psn.arp." + name)) & 0xFFFFFF;
-  o.attributes.timeout = static_cast<uint8_t>(s.timeout);
-  o.path = [](uint32_t, uint32_t to) { return static_cast<uint16_t>(to); };
-  std::vector<Host*> hosts;
-  for (size_t i = 0; i < session.node_count(); ++i) hosts.push_back(session.kit(i).host.get());
-  ring_ = std::make_unique<GroupRing>(hosts, o);
-  for (Host* h : hosts)
-    work_.push_back(
-        &h->region(step.memory == Memory::kGpu ? Place::kGpu : Place::kHost, step.bytes));
+  const std::vector<Host*> hosts = all_hosts(session);
+  ring_ = std::make_unique<GroupRing>(hosts, group_options(session, name, step));
+  work_ = rank_buffers(hosts, step);
   data_.emplace(session, name, step, work_);
 }
 

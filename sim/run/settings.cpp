@@ -379,10 +379,10 @@ void check_one_shot(Reader& r, const AllReduceStep& a, const Settings& s) {
   if (a.algorithm == Algorithm::kOneShot && a.type != numerics::Element::kInt32 &&
       s.nodes > kMostOrderedNodes)
     r.error("algorithm", "one_shot of " + std::string(numerics::element_name(a.type)) +
-                             " takes at most 6 nodes, whose orders are all tried: int32, or "
-                             "one_shot_fixed");
+                             " takes at most " + std::to_string(kMostOrderedNodes) +
+                             " nodes, whose orders are all tried: int32, or one_shot_fixed");
   if ((a.bytes / s.nodes + a.piece - 1) / a.piece > kMostPieces)
-    r.error("piece", "too small: more than 65535 pieces of a chunk");
+    r.error("piece", "too small: more than " + std::to_string(kMostPieces) + " pieces of a chunk");
 }
 
 void read_nic_allreduce(Reader& r, AllReduceStep& a, const Settings& s) {

@@ -7,7 +7,6 @@ The kernel is the other side (ARP, neighbour discovery, echo), then a second NIC
 """
 
 import contextlib
-import json
 import os
 import pathlib
 import shutil
@@ -16,13 +15,11 @@ import socket
 import struct
 import subprocess
 import sys
-import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-SCENARIO = ROOT / "sim/scenarios/live.yaml"
+from nic_process import LIMIT, NicProcess, checksum
+
 NIC_MAC = "02:00:00:00:00:01"
-LIMIT = 120
 SKIPPED = 77
 simulator = None
 
@@ -38,44 +35,10 @@ def no_noise(device):
             pathlib.Path(f"/proc/sys/net/ipv6/conf/{device}/{setting}").write_text("0")
 
 
-class Nic:
-    """`rnic-sim live` until it ends."""
-
+class Nic(NicProcess):
     def __init__(self, link, *words, addresses=None):
-        self.folder = tempfile.TemporaryDirectory(prefix="rnic-devices-")
-        self.json = pathlib.Path(self.folder.name) / "result.json"
         settings = [part for key, value in (addresses or {}).items() for part in ("--set", f"live.{key}={value}")]
-        self.program = subprocess.Popen(
-            [simulator, "live", str(SCENARIO), "--link", link, "--no-files", "--json", str(self.json), "--set", "live.patience=20 s",
-             *settings, *words],
-            stdout=subprocess.PIPE, text=True)  # fmt: skip
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.program.kill()
-        self.program.wait()
-        self.program.stdout.close()
-        self.folder.cleanup()
-
-    def wait_line(self, start):
-        for line in self.program.stdout:
-            if line.startswith(start):
-                return line
-        raise AssertionError(f"rnic-sim ended without '{start}'")
-
-    def end(self):
-        """Its result."""
-        self.program.communicate(timeout=LIMIT)
-        return self.program.returncode, json.loads(self.json.read_text())
-
-
-def checksum(data):
-    total = sum(struct.unpack(f">{len(data) // 2}H", data))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
+        super().__init__(simulator, link, "--set", "live.patience=20 s", *settings, *words)
 
 
 def echo(address, size):

@@ -7,7 +7,6 @@ The other side is this program, on UNIX datagram sockets; its frames are built b
 """
 
 import contextlib
-import json
 import pathlib
 import signal
 import socket
@@ -19,7 +18,8 @@ import time
 import unittest
 import zlib
 
-SCENARIO = pathlib.Path(__file__).resolve().parents[2] / "sim/scenarios/live.yaml"
+from nic_process import SCENARIO, NicProcess, checksum
+
 NIC_MAC, MAC = bytes.fromhex("020000000001"), bytes.fromhex("52540077000a")
 NIC_IP, IP = bytes([10, 77, 0, 9]), bytes([10, 77, 0, 10])
 LIMIT = 60
@@ -27,14 +27,6 @@ QKEY = 0x8001_0000  # of QP 1
 ICMP, IGMP, UDP = 1, 2, 17
 REQ, DREQ, DREP = 0x10, 0x15, 0x16
 simulator = None
-
-
-def checksum(data):
-    data += b"\0" * (len(data) % 2)
-    total = sum(struct.unpack(f">{len(data) // 2}H", data))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
 
 
 def ethernet(kind, body):
@@ -77,35 +69,22 @@ def is_drep(frame, transaction):
     return frame[23] == UDP and frame[70:78] == struct.pack(">Q", transaction) and frame[78:80] == struct.pack(">H", DREP)
 
 
-class Nic:
+class Nic(NicProcess):
     """`rnic-sim live` and the other end of its link. `answers`: whether this IP address has a MAC."""
 
     def __init__(self, *words, answers=lambda ip: ip == IP):
-        self.folder = tempfile.TemporaryDirectory(prefix="rnic-hostile-")
-        path = pathlib.Path(self.folder.name)
-        self.there, self.json, self.answers = str(path / "nic"), path / "result.json", answers
+        folder = tempfile.TemporaryDirectory(prefix="rnic-hostile-")
+        path = pathlib.Path(folder.name)
+        self.there, self.answers = str(path / "nic"), answers
         self.link = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.link.bind(str(path / "peer"))
         self.link.settimeout(0.05)
-        command = [simulator, "live", str(SCENARIO), "--link", f"dgram:{self.there}:{path / 'peer'}", "--no-files"]
-        self.program = subprocess.Popen([*command, "--json", str(self.json), *words], stdout=subprocess.PIPE, text=True)
+        super().__init__(simulator, f"dgram:{self.there}:{path / 'peer'}", *words, folder=folder)
         self.wait_line("rnic-sim: ready")
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.program.kill()
-        self.program.wait()
-        self.program.stdout.close()
+    def __exit__(self, *error):
+        super().__exit__(*error)
         self.link.close()
-        self.folder.cleanup()
-
-    def wait_line(self, start):
-        for line in self.program.stdout:
-            if line.startswith(start):
-                return
-        raise AssertionError(f"rnic-sim ended without '{start}'")
 
     def send(self, frame):
         end = time.monotonic() + LIMIT
@@ -129,10 +108,8 @@ class Nic:
         raise AssertionError("no answer")
 
     def end(self):
-        """Exit status and result."""
         self.program.send_signal(signal.SIGTERM)
-        self.program.communicate(timeout=LIMIT)
-        return self.program.returncode, json.loads(self.json.read_text())
+        return super().end()
 
 
 class Hostile(unittest.TestCase):
